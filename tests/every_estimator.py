@@ -58,7 +58,7 @@ def as_read(model: Any, X: Any) -> Any:
     from tallybayes.data.schema import align
     from tallybayes.data.table import read_table
 
-    if model.schema_.given is None:
+    if model.schema_.expansion is None:
         return X
     table = align(read_table(X), model.schema_)
     return pd.DataFrame({name: pd.Series(table.values(j), dtype=object) for j, name in enumerate(table.names or ())})

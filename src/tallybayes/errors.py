@@ -1,4 +1,4 @@
-"""What can go wrong, by name. Each is also the built-in error that scikit-learn would raise in its place."""
+"""Errors and warnings. Each error is also the built-in that scikit-learn would raise in its place."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class OptionError(TallybayesError, ValueError):
 
 
 class MergeError(TallybayesError, ValueError):
-    """Two models whose tallies cannot be added."""
+    """Two models whose sufficient statistics cannot be added."""
 
 
 class ForgetError(TallybayesError, ValueError):
-    """Rows that were never learned cannot be forgotten."""
+    """Rows to forget that were not learned."""
 
 
 class ModelFileError(TallybayesError, ValueError):
@@ -75,7 +75,7 @@ class ModelFileError(TallybayesError, ValueError):
 
 
 class ExportError(TallybayesError, ValueError):
-    """This model has no form for another program."""
+    """This model cannot be exported to that format."""
 
 
 class AmbiguousColumnWarning(UserWarning):
@@ -83,11 +83,11 @@ class AmbiguousColumnWarning(UserWarning):
 
 
 class UnseenCategoryWarning(UserWarning):
-    """A category that was not met while learning; its factor is left out."""
+    """A category that was not seen in training; its factor is left out."""
 
 
 class IdentifierColumnWarning(UserWarning):
-    """A column of categories with a value of its own in nearly every row; it is ignored."""
+    """A categorical column with a distinct value in nearly every row; it is ignored."""
 
 
 class TextColumnWarning(UserWarning):
@@ -95,39 +95,39 @@ class TextColumnWarning(UserWarning):
 
 
 class SharedWordsWarning(UserWarning):
-    """More words than a model keeps apart: the rarest share cells."""
+    """More words than the vocabulary holds: the rarest share hashed cells."""
 
 
 class TargetColumnWarning(UserWarning):
-    """A column that is the same as y in every row: the answer, left among the columns."""
+    """Target leakage: a column that equals y in every row."""
 
 
 class UnsavableLabelWarning(UserWarning):
-    """Class labels that a model works with and that no model file can hold."""
+    """Class labels that no model file can hold."""
 
 
 _PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with its separator: tallybayes_of_mine is another package
 
 
-_heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
+_collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 @contextmanager
 def listening() -> Iterator[list[str]]:
-    """Warnings of this library as a list of sentences, in this thread or task alone: for a face that words its own."""
-    heard: list[str] = []
-    token = _heard.set(heard)
+    """Collect warnings of this library as sentences, in this thread or task alone."""
+    collected: list[str] = []
+    token = _collected.set(collected)
     try:
-        yield heard
+        yield collected
     finally:
-        _heard.reset(token)
+        _collected.reset(token)
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """A warning that points to the first line outside this package: the one that the reader wrote."""
-    heard = _heard.get()
-    if heard is not None:
-        heard.append(message)
+    """Warn at the first line outside this package."""
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(message)
         return
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
@@ -146,7 +146,7 @@ def is_number(value: object) -> bool:
 
 
 def brief(value: object, most: int = 80) -> str:
-    """A value as its reader would write it: a NumPy scalar like a plain one, and never more than a line."""
+    """repr of a value in at most one line; a NumPy scalar like a plain one."""
     if isinstance(value, list | tuple):
         few = [brief(v, most) for v in value[:most]]
         inside = ", ".join(few) + ("," if len(few) == 1 and isinstance(value, tuple) else "")
@@ -164,7 +164,7 @@ def listing(items: Sequence[object] | Array, most: int = 5) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is nearly one of those known, else nothing."""
+    """A hint for a name that is close to a known one, else nothing."""
     from difflib import get_close_matches
 
     by_case = {option.lower(): option for option in known}

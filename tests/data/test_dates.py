@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tallybayes as tb
-from tallybayes.data.expansion import Given
+from tallybayes.data.expansion import Expansion
 from tallybayes.data.schema import align
 from tallybayes.data.table import read_table
 from tallybayes.errors import MergeError, ModelFileError, OptionError, TableError
@@ -74,7 +74,7 @@ def test_zones_are_read_on_their_wall_clock(values: list[dt.datetime], zone: str
     utc = pd.Series(values).astype("M8[us]").dt.tz_localize("UTC")
     X = pd.DataFrame({"t": utc.dt.tz_convert(zone)})
     model = naive(schema={"t": "date"}).fit(X, ["a"] * len(values))
-    assert model.schema_.given == (Given("t", "datetime", PARTS, zone),)
+    assert model.schema_.expansion == (Expansion("t", "datetime", PARTS, zone),)
     found = parts(X, model.schema_)
     local = [v.replace(tzinfo=dt.UTC).astimezone(zoneinfo.ZoneInfo(zone)) for v in values]
     assert found["t: hour"] == [v.hour for v in local]
@@ -88,11 +88,11 @@ def test_a_fixed_offset_and_mixed_zones() -> None:
     east = dt.timezone(dt.timedelta(hours=5, minutes=30))
     rows = [{"t": v.replace(tzinfo=east)} for v in MOMENTS]
     model = naive(schema={"t": "date"}).fit(rows, Y)
-    assert model.schema_.given[0].zone == "+05:30"  # type: ignore[index]
+    assert model.schema_.expansion[0].zone == "+05:30"  # type: ignore[index]
     assert parts(rows, model.schema_)["t: hour"] == [v.hour for v in MOMENTS]
     mixed = [{"t": v.replace(tzinfo=dt.timezone(dt.timedelta(hours=i % 3)))} for i, v in enumerate(MOMENTS)]
     model = naive(schema={"t": "date"}).fit(mixed, Y)
-    assert model.schema_.given[0].zone == "UTC"  # type: ignore[index]
+    assert model.schema_.expansion[0].zone == "UTC"  # type: ignore[index]
     assert parts(mixed, model.schema_)["t: hour"] == [(v.hour - i % 3) % 24 for i, v in enumerate(MOMENTS)]
 
 
@@ -121,7 +121,7 @@ def test_zones_of_ones_own(ahead: float | None, name: str, shift: float) -> None
     moments = [dt.datetime(2021, 1, 1 + i % 28, i % 24, 30) for i in range(N)]
     rows = [{"t": v.replace(tzinfo=OfOnesOwn(ahead))} for v in moments]
     model = naive(schema={"t": "date"}).fit(rows, Y)
-    assert model.schema_.given[0].zone == name  # type: ignore[index]
+    assert model.schema_.expansion[0].zone == name  # type: ignore[index]
     expected = [(v - dt.datetime(1970, 1, 1) + dt.timedelta(minutes=shift)) / dt.timedelta(days=1) for v in moments]
     assert parts(rows, model.schema_)["t: days since 1970"] == pytest.approx(expected, abs=1e-9)
     if ahead is None:  # summer, by its own clock
@@ -166,8 +166,8 @@ def test_a_zone_that_is_not_known_here() -> None:
     """Such as that of a model from a machine with a newer database."""
     X = pd.DataFrame({"t": pd.Series(MOMENTS).dt.tz_localize("Asia/Kathmandu")})
     model = naive(schema={"t": "date"}).fit(X, Y)
-    assert model.schema_.given is not None
-    elsewhere = replace(model.schema_, given=(replace(model.schema_.given[0], zone="Mars/Olympus"),))
+    assert model.schema_.expansion is not None
+    elsewhere = replace(model.schema_, expansion=(replace(model.schema_.expansion[0], zone="Mars/Olympus"),))
     with pytest.raises(OptionError, match="'Mars/Olympus' is not known here"):
         parts(X, elsewhere)
 
@@ -240,8 +240,8 @@ def test_sorts_of_columns(column: Any, what: str, names: list[str]) -> None:
     X = pa.table({"t": column}) if isinstance(column, pa.Array) else type(column.to_frame())({"t": column})
     model = naive().fit(X, Y)
     assert model.schema_.names == tuple(f"t: {name}" for name in names)
-    assert model.schema_.given is not None
-    assert model.schema_.given[0].what == what
+    assert model.schema_.expansion is not None
+    assert model.schema_.expansion[0].what == what
     first = parts(X, model.schema_)[f"t: {names[0]}"]
     if what == "time":
         assert first == pytest.approx([v.hour + v.minute / 60 for v in CLOCKS])
@@ -335,7 +335,7 @@ def test_merge_forget_weights_and_order(found: list[tuple[dt.datetime | None, st
     whole = naive(schema={"t": "date"}).fit(X, y)
     same = whole.predict_proba(X)
     first = naive(schema={"t": "date"}).fit(X[:3], y[:3])
-    if first.schema_.given == whole.schema_.given:  # mere gaps have no hours
+    if first.schema_.expansion == whole.schema_.expansion:  # mere gaps have no hours
         merged = first.copy().merge(naive(schema=first.schema_).fit(X[3:], y[3:]))
         np.testing.assert_allclose(merged.predict_proba(X), same, atol=1e-7)
         np.testing.assert_allclose(first.copy().partial_fit(X[3:], y[3:]).predict_proba(X), same, atol=1e-7)
@@ -380,7 +380,7 @@ def test_files_keep_it(make: Any) -> None:
         model = make().fit(X, Y)
         again = tb.from_bytes(tb.to_bytes(model))
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert again.schema_.given == model.schema_.given
+    assert again.schema_.expansion == model.schema_.expansion
     assert again.feature_names_in_.tolist() == ["t", "i", "x"]
     assert model.feature_importances_.shape == (3,)
     assert model.feature_importances_[1] == 0
@@ -394,7 +394,7 @@ def test_a_file_that_says_something_else_is_refused() -> None:
     writer = Writer()
     stored: Any = writer.schema(good)
     reader = Reader(list(writer.arrays), [])
-    assert reader.schema(stored).given == good.given
+    assert reader.schema(stored).expansion == good.expansion
     for key, value in (("what", "dates"), ("parts", ["year"]), ("parts", []), ("name", 3), ("zone", 1)):
         bad = {**stored, "given": [{**stored["given"][0], key: value}]}
         with pytest.raises(ModelFileError):
@@ -446,7 +446,7 @@ def test_dates_are_drawn_as_dates(name: str) -> None:
     assert type(drawn) is type(X)
     found = read_table(drawn)
     assert found.columns is not None
-    assert found.columns[0].storage == "moments"
+    assert found.columns[0].storage == "datetimes"
     hours = parts(drawn, model.schema_)["t: hour"]
     assert len(set(hours)) > 12  # drawn as the model has them
     assert len(y) == 200

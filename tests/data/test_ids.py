@@ -75,7 +75,7 @@ def test_first_rows_that_repeat_say_what_the_python_strings_would(library: Any) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IdentifierColumnWarning)
             want, got = (tb.NaiveBayes().fit(X, y, sample_weight=weights).schema_ for X in (objects, library(columns)))
-        assert (got.names, got.kinds, got.given) == (want.names, want.kinds, want.given)
+        assert (got.names, got.kinds, got.expansion) == (want.names, want.kinds, want.expansion)
     assert want.names is not None
     assert "twice" not in want.names  # with these weights it is an id
 

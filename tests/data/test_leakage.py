@@ -51,7 +51,7 @@ def test_a_column_that_is_the_target_is_told(form: str) -> None:
     X, y = FORMS[form]
     name = "x1" if "matrix" in form else "answer"
     assert told(X, y) == [
-        f"The same as y in every row: column(s) {name!r}. That is the answer itself: leave it out of X, unless it is "
+        f"The same as y in every row: column(s) {name!r}. This is target leakage: leave it out of X, unless it is "
         "known before the class is."
     ]
 

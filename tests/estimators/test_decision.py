@@ -27,10 +27,10 @@ import tallybayes as tb
 from tallybayes.errors import LabelError, OptionError
 
 
-class Given(ClassifierMixin, BaseEstimator):
+class Expansion(ClassifierMixin, BaseEstimator):
     """A classifier whose probabilities are its columns."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Given:  # noqa: ARG002
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Expansion:  # noqa: ARG002
         self.classes_, self.weight_ = np.unique(y), sample_weight
         return self
 
@@ -42,7 +42,7 @@ class Given(ClassifierMixin, BaseEstimator):
 
 def decision(classes: Any, **options: Any) -> tb.BayesDecision:
     """Fitted, on any rows: the probabilities come with the question."""
-    return tb.BayesDecision(Given(), **options).fit(np.eye(len(classes)), classes)
+    return tb.BayesDecision(Expansion(), **options).fit(np.eye(len(classes)), classes)
 
 
 P = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
@@ -377,9 +377,9 @@ def test_amounts_and_weights_are_routed() -> None:
         routed = cross_validate(whole, X, y, params={"losses": losses * 3, "sample_weight": np.ones(90)}, cv=3)
         plain = cross_validate(whole, X, y, cv=3)
         np.testing.assert_allclose(routed["test_score"], 3 * plain["test_score"])
-        powered = tb.BayesDecision(Given().set_predict_proba_request(power=True), reject=0.3).fit(P, [0, 1, 0])
+        powered = tb.BayesDecision(Expansion().set_predict_proba_request(power=True), reject=0.3).fit(P, [0, 1, 0])
         assert powered.predict([[0.6, 0.4]] * 2, power=[1.0, 9.0]).tolist() == [-1, 0]
-    plain = tb.BayesDecision(Given()).fit(P, [0, 1, 0], sample_weight=[1, 2, 3])  # routing off: straight through
+    plain = tb.BayesDecision(Expansion()).fit(P, [0, 1, 0], sample_weight=[1, 2, 3])  # routing off: straight through
     assert plain.estimator_.weight_ == [1, 2, 3]
 
 

@@ -26,7 +26,7 @@ def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
             found = pa.string()
         if found is not None:
             out[schema.names[j]] = found
-    for g in schema.given or ():  # dates and times as they are written: the library reads them
+    for g in schema.expansion or ():  # dates and times as they are written: the library reads them
         if g.name is not None and g.what not in ("column", "id"):
             out[g.name] = pa.string()
     if target is not None:

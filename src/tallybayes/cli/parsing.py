@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import typer
 
-from tallybayes.data.schema import SAID
+from tallybayes.data.schema import DECLARABLE
 from tallybayes.errors import OptionError, did_you_mean
 
 
@@ -73,8 +73,8 @@ def read_kinds(given: Sequence[str]) -> dict[str, str]:
     out: dict[str, str] = {}
     for item in given:
         name, equals, kind = item.rpartition("=")
-        if not equals or kind not in SAID:
-            allowed = ", ".join(SAID)
+        if not equals or kind not in DECLARABLE:
+            allowed = ", ".join(DECLARABLE)
             raise typer.BadParameter(
                 f"expected column=kind with a kind of {allowed}; got {item!r}.", param_hint="--kind"
             )

@@ -1,4 +1,4 @@
-"""Is a column of strings text, to be read word by word, or are its values names of categories, or of rows?"""
+"""Is a column of strings text, a category or an identifier?"""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tallybayes.data.datetimes import is_date
 from tallybayes.data.raw_column import RawColumn
 from tallybayes.utils.array_types import Array
 
-LOOKED_AT = 2000  # values from the top
-FEW_WORDS = 3.0  # pieces between spaces on average; fewer are names, unless there are many of them
-MANY_VALUES = 20
-LONG = 8.0  # characters on average, where a script has no spaces
-MANY_ROWS = 50  # with a value, from which values of their own show anything
-OWN = 0.95  # values of their own, for each row that has one, from which nothing is to be learned of a category
+INSPECTED_VALUES = 2000  # from the top
+MIN_WORDS = 3.0  # per value on average for text; less where there are many values
+MANY_VALUES = 20  # from which two words per value on average are text
+MIN_UNSPACED_LENGTH = 8.0  # characters per value on average for text in a script without spaces
+MIN_ROWS = 50  # with a value; fewer say nothing about repetition
+ID_SHARE = 0.95  # distinct values per row from which a column is an identifier
 LETTERS = re.compile(r"[^\W\d_]")
 UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af]"
@@ -25,16 +25,15 @@ UNSPACED = re.compile(
 
 
 def mostly_repeats(column: RawColumn) -> bool:
-    """Are half of the first values ones that came before? Then they are neither texts nor names of rows, which columns
-    in Arrow's form tell without becoming Python's strings: those take ten times as long."""
-    if column.storage != "arrow" or column.kind != "categorical" or len(column.values) < MANY_ROWS:
+    """Whether half of the first values of an Arrow column repeat: then it is neither text nor an identifier."""
+    if column.storage != "arrow" or column.kind != "categorical" or len(column.values) < MIN_ROWS:
         return False
     try:
-        codes, levels, _ = _core.arrow_codes(column.values[:LOOKED_AT], _core.LevelList(), True)
-    except (_core.BadRow, _core.BadValue, TypeError, ValueError):  # who encodes them will say
+        codes, levels, _ = _core.arrow_codes(column.values[:INSPECTED_VALUES], _core.LevelList(), True)
+    except (_core.BadRow, _core.BadValue, TypeError, ValueError):  # the encoder reports it
         return False
     there = np.count_nonzero(np.asarray(codes) >= 0)
-    return bool(there >= MANY_ROWS and 2 * len(levels) <= there)
+    return bool(there >= MIN_ROWS and 2 * len(levels) <= there)
 
 
 def looks_like_text(column: RawColumn) -> bool:
@@ -43,11 +42,11 @@ def looks_like_text(column: RawColumn) -> bool:
         return True
     if column.kind != "categorical" or column.storage not in ("arrow", "objects") or column.declared is not None:
         return False
-    return is_text(_first(column, column.values, LOOKED_AT))
+    return is_text(_first(column, column.values, INSPECTED_VALUES))
 
 
 def is_text(values: list[object]) -> bool:
-    """The same of plain values; None is missing."""
+    """The same for plain values; None is missing."""
     texts: list[str] = values if set(map(type, values)) == {str} else [v for v in values if isinstance(v, str)]  # type: ignore[assignment]
     if 2 * len(set(texts)) <= len(texts) or len(texts) < sum(v is not None for v in values):
         return False
@@ -56,49 +55,46 @@ def is_text(values: list[object]) -> bool:
         return False
     unspaced = sum(len(UNSPACED.findall(v)) for v in texts)
     if 2 * unspaced > sum(map(len, texts)):
-        return unspaced > LONG * len(texts) and len(texts) > 1
+        return unspaced > MIN_UNSPACED_LENGTH * len(texts) and len(texts) > 1
     return _has_words([len(v.split()) for v in texts])
 
 
 def _has_words(pieces: list[int]) -> bool:
-    """Mostly more than one piece between spaces, and on average so many as suit the number of values."""
+    """Whether most values have several words, and enough on average. pieces: words per value."""
     n = len(pieces)
     if 2 * sum(k > 1 for k in pieces) <= n:
         return False
-    return sum(pieces) / n >= (2 * FEW_WORDS if n == 1 else FEW_WORDS if n < MANY_VALUES else 2.0)
+    return sum(pieces) / n >= (2 * MIN_WORDS if n == 1 else MIN_WORDS if n < MANY_VALUES else 2.0)
 
 
 def looks_like_id(column: RawColumn, counted: Array | None = None) -> bool:
-    """Strings that are different in nearly every row, and no text: the first rows show it, then all are counted.
-
-    counted: which rows have a weight, None: all.
-    """
+    """Strings that are distinct in nearly every row and are no text. counted: rows of positive weight (None: all)."""
     if column.kind != "categorical" or column.scale is not None or column.storage not in ("arrow", "objects", "coded"):
         return False
-    if column.storage == "coded" and column.declared is not None and len(column.declared) < OWN * MANY_ROWS:
-        return False  # whichever rows have a value
+    if column.storage == "coded" and column.declared is not None and len(column.declared) < ID_SHARE * MIN_ROWS:
+        return False
     values = column.values
     if counted is not None and not counted.all():
         values = _of_rows(values, counted)
-    if len(values) < MANY_ROWS:
+    if len(values) < MIN_ROWS:
         return False
-    some = [v for v in _first(column, values, LOOKED_AT) if v is not None]
-    if len(some) >= MANY_ROWS and len(set(some)) < OWN * len(some):
+    some = [v for v in _first(column, values, INSPECTED_VALUES) if v is not None]
+    if len(some) >= MIN_ROWS and len(set(some)) < ID_SHARE * len(some):
         return False
     if any(not isinstance(v, str | bytes) for v in some) or is_text(some):
         return False
-    there, different = _different(values, column.storage)
-    return there >= MANY_ROWS and different >= OWN * there
+    there, distinct = _count_distinct(values, column.storage)
+    return there >= MIN_ROWS and distinct >= ID_SHARE * there
 
 
 def looks_like_date(column: RawColumn) -> bool:
-    """Are the first values dates, as ISO 8601 writes them?"""
-    some = _first(column, column.values, MANY_ROWS)
+    """Whether the first values are dates in ISO 8601."""
+    some = _first(column, column.values, MIN_ROWS)
     return all(v is None or (isinstance(v, str) and is_date(v)) for v in some) and any(v is not None for v in some)
 
 
 def _first(column: RawColumn, values: Any, most: int) -> list[Any]:
-    """The first of the values as plain ones; none if they cannot be read, which who encodes them will say."""
+    """The first values as Python objects; none if they cannot be decoded, which the encoder reports."""
     try:
         return RawColumn(values[:most], column.storage, column.kind, declared=column.declared).plain()
     except UnicodeDecodeError:
@@ -106,14 +102,14 @@ def _first(column: RawColumn, values: Any, most: int) -> list[Any]:
 
 
 def _of_rows(values: Any, rows: Array) -> Any:
-    """Some of the values of a column of any library."""
+    """Some values of a column of any library."""
     if hasattr(values, "iloc"):
         return values[rows]
     return values.filter(rows) if hasattr(values, "filter") else values[rows]
 
 
-def _different(values: Any, storage: str) -> tuple[int, int]:
-    """How many values there are, and how many different ones: counted by the library that has them."""
+def _count_distinct(values: Any, storage: str) -> tuple[int, int]:
+    """Number of values and of distinct values."""
     if storage == "coded":
         found = values[values >= 0]
         return len(found), len(np.unique(found))

@@ -1,7 +1,7 @@
-"""Dates, times of day and durations: how they are read, and what a calendar says of them.
+"""Dates, times of day and durations: parsing, time zones and calendar fields.
 
-A moment is a tick of NumPy's datetime64 or timedelta64. One that has a time zone is held as that moment in UTC, and
-becomes what a clock on the wall shows only when a zone is said. Years before 1 and after 9999 are fine.
+Values are held as NumPy's datetime64 or timedelta64. Those with a time zone are held in UTC and converted to local
+time only where calendar fields are computed. Years before 1 and after 9999 are allowed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from tallybayes.errors import OptionError, TableError
 from tallybayes.utils.array_types import Array
 
-Sort = Literal["date", "datetime", "duration", "time"]
+TemporalKind = Literal["date", "datetime", "duration", "time"]
 Ints = NDArray[np.int64]
-GAP = np.iinfo(np.int64).min  # NaT
+NAT = np.iinfo(np.int64).min
 PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 CALENDAR = {"Y": 3_000_000, "M": 36_000_000, "W": 150_000_000}  # units that become days, and how many are still days
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -33,23 +33,23 @@ THURSDAY = 3  # 1970-01-01 was one
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
-    """A column of moments. ticks: datetime64 or timedelta64, NaT is missing; with a zone they are those of UTC."""
+class Datetimes:
+    """A temporal column. ticks: datetime64 or timedelta64, NaT is missing; with a zone they are in UTC."""
 
     ticks: Array
-    sort: Sort
+    sort: TemporalKind
     zone: str | None = None
 
     def labels(self) -> list[str | None]:
-        """As ISO 8601 writes them; None is missing."""
+        """The values in ISO 8601; None is missing."""
         days, left, per_day = split(self, self.zone)
         return [
-            None if gap else _written(self.sort, d, r * (86_400 * 10**6) // per_day)
-            for gap, d, r in zip(np.isnat(self.ticks).tolist(), days.tolist(), left.tolist(), strict=True)
+            None if absent else _written(self.sort, d, r * (86_400 * 10**6) // per_day)
+            for absent, d, r in zip(np.isnat(self.ticks).tolist(), days.tolist(), left.tolist(), strict=True)
         ]
 
 
-def _written(sort: Sort, day: int, micro: int) -> str:
+def _written(sort: TemporalKind, day: int, micro: int) -> str:
     if sort == "duration":
         return f"{day + micro / (86_400 * 10**6):.9g} days"
     clock = str(dt.timedelta(microseconds=micro))
@@ -60,13 +60,12 @@ def _written(sort: Sort, day: int, micro: int) -> str:
     return written if sort == "date" else f"{written}T{clock}"
 
 
-def split(m: Moments, zone: str | None) -> tuple[Ints, Ints, int]:
-    """Whole days since 1970, what is left of a day, and how much of that makes a day; as the wall clock of the zone
-    shows it. What is missing is at 0."""
+def split(m: Datetimes, zone: str | None) -> tuple[Ints, Ints, int]:
+    """Whole days since 1970, ticks into the day, and ticks per day, in local time of the zone. Missing values are 0."""
     unit = np.datetime_data(m.ticks.dtype)[0]
-    gaps = np.isnat(m.ticks)
+    missing = np.isnat(m.ticks)
     if unit in CALENDAR:
-        if (np.abs(np.where(gaps, 0, m.ticks.view(np.int64))) > CALENDAR[unit]).any():
+        if (np.abs(np.where(missing, 0, m.ticks.view(np.int64))) > CALENDAR[unit]).any():
             raise TableError("A date is more than 3,000,000 years from 1970. Mark it missing (None or NaT).")
         ticks = m.ticks.astype(f"{m.ticks.dtype.kind}8[D]")
     elif unit not in PER_DAY:  # smaller than nanoseconds: some hours around 1970; or no unit, where all are missing
@@ -75,7 +74,7 @@ def split(m: Moments, zone: str | None) -> tuple[Ints, Ints, int]:
         ticks = m.ticks
     unit, many = np.datetime_data(ticks.dtype)
     per_day = PER_DAY[unit]
-    whole = np.where(gaps, 0, ticks.view(np.int64))
+    whole = np.where(missing, 0, ticks.view(np.int64))
     if many != 1:  # such as datetime64[15m]
         whole = whole * many
     if zone is not None and m.zone is not None and zone != "UTC":
@@ -84,7 +83,7 @@ def split(m: Moments, zone: str | None) -> tuple[Ints, Ints, int]:
     return whole // per_day, whole % per_day, per_day
 
 
-def fractions(m: Moments, zone: str | None) -> NDArray[np.float64]:
+def fractions(m: Datetimes, zone: str | None) -> NDArray[np.float64]:
     """Days since 1970, or of a duration, with their fraction; NaN is missing."""
     days, left, per_day = split(m, zone)
     return np.where(np.isnat(m.ticks), np.nan, days + left / per_day)
@@ -109,7 +108,7 @@ def weekdays(days: Ints) -> Ints:
 
 
 def zone_name(zone: object) -> str | None:
-    """A time zone of any library by its name in the IANA database, or as +02:00; UTC if it has neither."""
+    """The IANA name of a time zone of any library, or its offset as +02:00; UTC if it has neither."""
     if zone is None:
         return None
     name = str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
@@ -124,10 +123,10 @@ def zone_name(zone: object) -> str | None:
 
 
 def _fixed(zone: object) -> str:
-    """A zone without a known name: the same all year, or UTC."""
+    """The fixed offset of a zone without a known name, or UTC."""
     try:
         found = zone.utcoffset(None) if isinstance(zone, dt.tzinfo) else None
-    except Exception:  # a class of somebody's own, that wants a moment
+    except Exception:  # a tzinfo of the user's own that needs a datetime
         found = None
     if not found or found % dt.timedelta(minutes=1):
         return "UTC"
@@ -136,7 +135,7 @@ def _fixed(zone: object) -> str:
 
 
 def _offsets(days: Ints, seconds: Ints, zone: str) -> Ints:
-    """Seconds that the wall clock of a zone is ahead of UTC. On most days it is the same all day."""
+    """UTC offset of a zone in seconds; on most days it is the same all day."""
     fixed = OFFSET.fullmatch(zone)
     if fixed:
         ahead = 3600 * int(fixed[2]) + 60 * int(fixed[3])
@@ -172,8 +171,8 @@ DATES = (dt.date, np.datetime64)  # datetime and pandas' Timestamp are dates
 SPANS = (dt.timedelta, np.timedelta64)
 
 
-def sort_of_types(kinds: Sequence[type]) -> Sort | None:
-    """What objects of these types are together; None if they are no moments."""
+def temporal_kind(kinds: Sequence[type]) -> TemporalKind | None:
+    """The temporal kind that holds objects of all these types; None if they are not temporal."""
     if kinds and all(issubclass(t, DATES) for t in kinds):
         return "date" if all(t is dt.date for t in kinds) else "datetime"
     if kinds and all(issubclass(t, SPANS) for t in kinds):
@@ -181,24 +180,23 @@ def sort_of_types(kinds: Sequence[type]) -> Sort | None:
     return "time" if kinds and all(issubclass(t, dt.time) for t in kinds) else None
 
 
-def of_objects(values: Array, sort: Sort) -> Moments:
-    """Dates, times or durations of Python, NumPy and pandas; None is missing. Where zones differ they are read in UTC,
-    and so are moments without a zone among others that have one."""
+def from_objects(values: Array, sort: TemporalKind) -> Datetimes:
+    """Temporal objects of Python, NumPy and pandas; None is missing. Mixed zones are read in UTC."""
     zones = set(map(_zone_of, values.tolist())) - {""} if sort == "datetime" else {None}
     zone = next(iter(zones)) if len(zones) == 1 else "UTC"
-    ticks = np.array([GAP if v is None else micro(v) for v in values.tolist()], dtype=np.int64)
-    return Moments(ticks.view("m8[us]" if sort in ("duration", "time") else "M8[us]"), sort, zone)
+    ticks = np.array([NAT if v is None else micro(v) for v in values.tolist()], dtype=np.int64)
+    return Datetimes(ticks.view("m8[us]" if sort in ("duration", "time") else "M8[us]"), sort, zone)
 
 
 def _zone_of(v: object) -> str | None:
-    """The zone of a moment; '' of what is missing, and of a mere date."""
+    """The zone of a datetime; '' for a missing value and for a date."""
     if isinstance(v, dt.datetime):
         return None if v.tzinfo is None else zone_name(v.tzinfo)
     return None if isinstance(v, np.datetime64) else ""
 
 
 def check_unit(dtype: np.dtype[Any], value: np.datetime64 | np.timedelta64) -> None:
-    """Refuses a moment of NumPy of which nobody said whether it is days or nanoseconds."""
+    """Refuse a datetime64 or timedelta64 without a unit."""
     if np.datetime_data(dtype)[0] == "generic" and not np.isnat(value):
         raise TableError(
             f"{value!r:.60} has no unit. Give it one, as in np.timedelta64(5, 's'), or give the number itself.",
@@ -225,9 +223,8 @@ def micro(v: Any) -> int:
     return int(((v.toordinal() - EPOCH.toordinal()) * 86_400 + clock) * 10**6 + v.microsecond) - behind // MICROSECOND
 
 
-def of_strings(values: Sequence[object], name: str, sort: Sort) -> Moments:
-    """Dates and times as ISO 8601 writes them: 2024-02-29, 2024-02-29T18:30, 2024-02-29 18:30:00+01:00; None is
-    missing. sort: what is expected; dates and times of a date are read for each other."""
+def from_strings(values: Sequence[object], name: str, sort: TemporalKind) -> Datetimes:
+    """Parse dates and times in ISO 8601; None is missing. sort: the kind that is expected."""
     read: Callable[[str], object] = dt.time.fromisoformat if sort == "time" else _date_of
     known: dict[object, object] = {None: None}
     for row, v in enumerate(values):
@@ -235,11 +232,11 @@ def of_strings(values: Sequence[object], name: str, sort: Sort) -> Moments:
             try:
                 known[v] = read(v.strip()) if isinstance(v, str) and sort != "duration" else _refuse()
             except ValueError:
-                raise unread(name, row, v, sort) from None
+                raise unparsed(name, row, v, sort) from None
     found = np.empty(len(values), dtype=object)
     found[:] = [known[v] for v in values]
     types = list(set(map(type, known.values())) - {type(None)})
-    return of_objects(found, "time" if sort == "time" else sort_of_types(types) or "date")
+    return from_objects(found, "time" if sort == "time" else temporal_kind(types) or "date")
 
 
 def _date_of(text: str) -> object:
@@ -261,7 +258,7 @@ def _refuse() -> object:
     raise ValueError
 
 
-def unread(name: str, row: int, v: object, sort: Sort) -> TableError:
+def unparsed(name: str, row: int, v: object, sort: TemporalKind) -> TableError:
     wanted = {"duration": "durations (timedelta)", "time": "times, such as datetime.time or '18:30'"}.get(
         sort, "dates, or strings of ISO 8601 such as '2024-02-29' or '2024-02-29T18:30'"
     )

@@ -1,4 +1,4 @@
-"""A column of a data frame, of whatever library, as a RawColumn: where its values are, and what its type says."""
+"""A column of a data frame of any library as a RawColumn."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _core
-from tallybayes.data.datetimes import Moments, Sort, check_unit, zone_name
+from tallybayes.data.datetimes import Datetimes, TemporalKind, check_unit, zone_name
 from tallybayes.data.raw_column import (
     RawColumn,
     all_exact,
     as_strings,
     check_arrow,
     exact_column,
-    gaps_as_none,
-    not_a_value,
+    missing_as_none,
     object_column,
+    unsupported_type,
 )
 from tallybayes.errors import NestedValueError
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.lazy_imports import nw
 
-LONG = 4096  # rows of a column whose own codes are worth a look
-SHARED = 1 << 20  # codes of a list that polars shares among columns; of a longer one a column has few
-SAID = ("IntervalDtype", "DatetimeTZDtype", "PeriodDtype")  # pandas: categories that are labels by how they are written
+MIN_ROWS_FOR_CODES = 4096  # below it, Arrow's dictionary is as fast as polars' own codes
+MAX_SHARED_CODES = 1 << 20  # polars shares one list of categories among columns; of a longer one a column has few
+WRITTEN_OUT = ("IntervalDtype", "DatetimeTZDtype", "PeriodDtype")  # pandas: categories whose labels are their strings
 _labels_read: dict[int, tuple[weakref.ref[object], tuple[object, ...]]] = {}  # by the id of pandas' categories
 
 
@@ -47,7 +47,7 @@ def frame_column(s: Any, name: str) -> RawColumn:
     if dtype in (nw.String, nw.Binary):
         return RawColumn(series_objects(s), "objects", "categorical")
     if dtype.is_temporal():
-        return _moments(s)
+        return _temporal(s)
     if dtype == nw.Object:
         return object_column(np.asarray(s.to_numpy(), dtype=object), name)
     if dtype.is_nested():
@@ -77,20 +77,20 @@ def _truths(s: Any) -> RawColumn:
     return RawColumn(series_objects(s), "objects", "binary", declared=(False, True))
 
 
-def of_ticks(ticks: Array, zone: str | None = None, sort: Sort | None = None) -> Moments:
-    """Moments as NumPy has them."""
+def from_ticks(ticks: Array, zone: str | None = None, sort: TemporalKind | None = None) -> Datetimes:
+    """Datetimes of a NumPy array."""
     ticks = np.ascontiguousarray(ticks if ticks.dtype.isnative else ticks.astype(ticks.dtype.newbyteorder("=")))
-    met = ticks[~np.isnat(ticks)] if np.datetime_data(ticks.dtype)[0] == "generic" else ticks[:0]
-    if len(met):
-        check_unit(ticks.dtype, met[0])
+    present = ticks[~np.isnat(ticks)] if np.datetime_data(ticks.dtype)[0] == "generic" else ticks[:0]
+    if len(present):
+        check_unit(ticks.dtype, present[0])
     if sort is None:
         days = np.datetime_data(ticks.dtype)[0] in ("Y", "M", "W", "D")
         sort = "duration" if ticks.dtype.kind == "m" else "date" if days else "datetime"
-    return Moments(ticks, sort, zone)
+    return Datetimes(ticks, sort, zone)
 
 
-def _moments(s: Any) -> RawColumn:
-    """A column of dates, times or durations of one of the libraries."""
+def _temporal(s: Any) -> RawColumn:
+    """A temporal column of a data frame."""
     dtype = s.dtype
     zone = zone_name(getattr(getattr(s.to_native(), "dtype", None), "tz", None) or getattr(dtype, "time_zone", None))
     if zone is not None:
@@ -100,8 +100,8 @@ def _moments(s: Any) -> RawColumn:
     found = s.to_numpy()
     if found.dtype.kind not in "mM":
         return object_column(np.asarray(found, dtype=object), str(s.name))
-    sort: Sort = "date" if dtype == nw.Date else "duration" if dtype == nw.Duration else "datetime"
-    return RawColumn(of_ticks(found, zone, sort), "moments", "date")
+    sort: TemporalKind = "date" if dtype == nw.Date else "duration" if dtype == nw.Duration else "datetime"
+    return RawColumn(from_ticks(found, zone, sort), "datetimes", "date")
 
 
 def _eight_bytes(values: Array) -> Array:
@@ -114,7 +114,7 @@ def series_objects(s: Any) -> Array:
     """The values as Python objects; None is missing."""
     values = np.empty(len(s), dtype=object)
     values[:] = s.to_list()
-    return gaps_as_none(values)
+    return missing_as_none(values)
 
 
 def category_column(native: object, name: str) -> RawColumn:
@@ -125,28 +125,27 @@ def category_column(native: object, name: str) -> RawColumn:
 
 
 def _labels_of(categories: Any, name: str) -> tuple[object, ...]:
-    """The categories of a pandas column: read once for all the frames that share them, however few rows they have."""
+    """The categories of a pandas column, read once for all frames that share them."""
     key = id(categories)
     found = _labels_read.get(key)
     if found is None or found[0]() is not categories:
         labels = tuple(categories.tolist())
-        if categories.dtype.kind in "mM" or type(categories.dtype).__name__ in SAID:
+        if categories.dtype.kind in "mM" or type(categories.dtype).__name__ in WRITTEN_OUT:
             labels = tuple(as_strings(labels).tolist())
         for v in labels:
             if not isinstance(v, str | bytes | numbers.Number | np.generic):
-                raise not_a_value(name, f"category of {type(v).__name__}", value=v)
+                raise unsupported_type(name, f"category of {type(v).__name__}", value=v)
         found = _labels_read[key] = (weakref.ref(categories, lambda _: _labels_read.pop(key, None)), labels)
     return found[1]
 
 
 def by_appearance(native: Any) -> RawColumn | None:
-    """A long Categorical column of polars. As Arrow, polars would make a dictionary of its own for it, row by row; its
-    codes are at hand, of a list that it shares with other columns: those that are here get numbers as they appear."""
-    if not hasattr(native, "to_physical") or len(native) < LONG:
+    """A long Categorical column of polars by its own codes: as Arrow it would be re-encoded row by row."""
+    if not hasattr(native, "to_physical") or len(native) < MIN_ROWS_FOR_CODES:
         return None
     codes = native.to_physical()
     top = codes.max()
-    if top is None or top >= SHARED or not codes.dtype.is_unsigned_integer():
+    if top is None or top >= MAX_SHARED_CODES or not codes.dtype.is_unsigned_integer():
         return None
     there = []
     if native.null_count():
@@ -156,7 +155,7 @@ def by_appearance(native: Any) -> RawColumn | None:
 
 
 def _unknown(s: Any, name: str) -> RawColumn:
-    """Types that only one of the libraries has."""
+    """Types that only one library has."""
     native, dtype = s.to_native(), str(s.dtype)
     if dtype in ("Unknown", "Null") and s.null_count() == len(s):
         return RawColumn(np.full(len(s), np.nan), "numbers", "real")
@@ -166,16 +165,16 @@ def _unknown(s: Any, name: str) -> RawColumn:
     zone = getattr(own, "tz", None)
     if zone is not None:  # pandas: of a zone whose name narwhals does not read
         utc = nw.from_native(native.dt.tz_convert("UTC").dt.tz_localize(None), series_only=True)
-        return RawColumn(of_ticks(utc.to_numpy(), zone_name(zone)), "moments", "date")
+        return RawColumn(from_ticks(utc.to_numpy(), zone_name(zone)), "datetimes", "date")
     if type(own).__name__ == "PeriodDtype":
         return frame_column(nw.from_native(native.dt.to_timestamp(), series_only=True), name)
     if type(own).__name__ == "IntervalDtype":
-        return RawColumn(as_strings(gaps_as_none(native.to_numpy(dtype=object))), "objects", "categorical")
+        return RawColumn(as_strings(missing_as_none(native.to_numpy(dtype=object))), "objects", "categorical")
     if type(own).__name__ == "SparseDtype":  # pandas: most values are one, and left out
         return frame_column(nw.from_native(native.sparse.to_dense(), series_only=True), name)
     if isinstance(own, np.dtype) and own.kind == "f":  # of more than 8 bytes
         return RawColumn(native.to_numpy().astype(np.float64), "numbers", "real")
-    raise not_a_value(name, dtype if dtype != "Unknown" else str(own or getattr(native, "type", None)))
+    raise unsupported_type(name, dtype if dtype != "Unknown" else str(own or getattr(native, "type", None)))
 
 
 def has_arrow(native: object) -> bool:

@@ -1,4 +1,4 @@
-"""y → class codes. Classes are kept sorted, as scikit-learn does, so that columns of probabilities can be trusted."""
+"""y → class codes. Classes are sorted, as in scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, listing,
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.lazy_imports import nw
 
-Codes = NDArray[np.int32]
-STORED = "strings, bytes, booleans and numbers of 64 bits"
+LabelCodes = NDArray[np.int32]
+SAVABLE_LABELS = "strings, bytes, booleans and numbers of 64 bits"
 
 
-def read_labels(y: object, n: int) -> tuple[Codes, Array]:
-    """Codes and the sorted distinct labels of y."""
+def read_labels(y: object, n: int) -> tuple[LabelCodes, Array]:
+    """LabelCodes and the sorted distinct labels of y."""
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None. Expected the class label of each row.")
     y = _eager(y)
-    texts = _texts(y)
+    texts = _arrow_labels(y)
     if texts is not None and len(texts[0]) == n:
         return _sorted(*texts, object)
     return encode_labels(_column(_as_array(y), n))
 
 
 def read_classes(classes: Any) -> Array:
-    """The sorted distinct labels of a list of all that there can be."""
+    """The sorted distinct labels of classes=."""
     try:
         labels = list(classes)
     except TypeError:
@@ -40,7 +40,7 @@ def read_classes(classes: Any) -> Array:
 
 
 def _column(values: Array, n: int) -> Array:
-    """n labels, one below the other."""
+    """Labels as a 1d array of length n."""
     if values.ndim == 2 and values.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
@@ -65,10 +65,10 @@ def _column(values: Array, n: int) -> Array:
     return values
 
 
-def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
-    """The same where rows may be without a label: their code is −1. Without: None, NaN, NA, and the marker."""
+def read_some_labels(y: object, n: int, marker: object) -> tuple[LabelCodes, Array]:
+    """As read_labels; rows without a label (None, NaN, NA or the marker) have code −1."""
     if y is None:
-        return read_labels(y, n)  # which says what is wrong
+        return read_labels(y, n)  # raises
     values = _column(_as_array(_eager(y)), n)
     kind = values.dtype.kind
     without = np.zeros(n, dtype=bool)
@@ -93,21 +93,20 @@ def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
     codes = np.full(n, -1, dtype=np.int32)
     codes[~without], found = encode_labels(rest)
     if marker is not None and not marked.any():
-        _tell_unmarked(marker, found)
+        _warn_unmarked(marker, found)
     return codes, found
 
 
-def _tell_unmarked(marker: object, found: Array) -> None:
-    """A mark that no row has may be misspelled, and then what was meant by it is a class."""
+def _warn_unmarked(marker: object, found: Array) -> None:
+    """Warn of a marker that no row has: it may be misspelled."""
     as_typed = str(marker).strip().casefold()
     near = [label for label in found.tolist() if str(label).strip().casefold() == as_typed]
-    told = f"{brief(near[0])} is taken as a class" if near else f"the classes are [{listing(found.tolist())}]"
-    warn(f"No row has the mark unlabelled={brief(marker)}; {told}. Give the mark as it is in y.", UserWarning)
+    found_as = f"{brief(near[0])} is taken as a class" if near else f"the classes are [{listing(found.tolist())}]"
+    warn(f"No row has the mark unlabelled={brief(marker)}; {found_as}. Give the mark as it is in y.", UserWarning)
 
 
 def _eager(y: object) -> object:
-    """The only column of what is read when it is asked for: lazy frames, DuckDB's relations, Arrow's datasets and
-    readers; anything else as it is."""
+    """The only column of a lazy frame, DuckDB relation, Arrow dataset or reader; anything else unchanged."""
     if isinstance(y, list | tuple | np.ndarray):
         return y
     frame = nw.from_native(y, pass_through=True)
@@ -122,8 +121,8 @@ def _eager(y: object) -> object:
     return table[table.columns[0]].to_native()
 
 
-def _texts(y: object) -> tuple[Codes, list[object]] | None:
-    """Codes and labels of a column of strings straight from its Arrow buffers; None for anything else."""
+def _arrow_labels(y: object) -> tuple[LabelCodes, list[object]] | None:
+    """LabelCodes and labels of a column of strings straight from its Arrow buffers; None for anything else."""
     if isinstance(y, list | tuple | np.ndarray):
         return None
     series = nw.from_native(y, series_only=True, pass_through=True)
@@ -186,7 +185,7 @@ def _from_sequence(y: object) -> Array:
     return found
 
 
-def encode_labels(values: Array) -> tuple[Codes, Array]:
+def encode_labels(values: Array) -> tuple[LabelCodes, Array]:
     kind = values.dtype.kind
     if kind in "iub":
         try:
@@ -212,25 +211,25 @@ def encode_labels(values: Array) -> tuple[Codes, Array]:
     if len(codes) and codes.min() < 0:
         row = int(np.argmin(codes))
         raise LabelError(_missing(row))
-    _check_texts(codes, labels)
+    _check_unicode(codes, labels)
     numeric = [v for v in labels if isinstance(v, float) and not isinstance(v, bool)]
     if any(not float(v).is_integer() for v in numeric):
         raise LabelError(_continuous(numeric[0]))
     return _sorted(codes, labels, values.dtype)
 
 
-def _object_codes(values: Array) -> tuple[Codes, list[object]]:
+def _object_codes(values: Array) -> tuple[LabelCodes, list[object]]:
     try:
         codes, levels = _core.object_codes(values, _core.LevelList(), True)
-    except TypeError as e:  # lists, dicts: what cannot be a key
+    except TypeError as e:  # lists, dicts: not hashable
         raise LabelError(
             f"Unknown label type: {e}. Labels may be strings, integers, booleans or categories, one for each row."
         ) from None
     return np.asarray(codes, dtype=np.int32), list(levels.labels())
 
 
-def _check_texts(codes: Codes, labels: list[object]) -> None:
-    """Half of a surrogate pair is no text: no file and no data frame could hold it."""
+def _check_unicode(codes: LabelCodes, labels: list[object]) -> None:
+    """Refuse half of a surrogate pair: no file and no data frame can hold it."""
     for code, label in enumerate(labels):
         if isinstance(label, str) and any("\ud800" <= c <= "\udfff" for c in label):
             row = int(np.argmax(codes == code))
@@ -240,7 +239,7 @@ def _check_texts(codes: Codes, labels: list[object]) -> None:
             )
 
 
-def _sorted(codes: Codes, labels: list[object], dtype: Any) -> tuple[Codes, Array]:
+def _sorted(codes: LabelCodes, labels: list[object], dtype: Any) -> tuple[LabelCodes, Array]:
     order = sort_labels(labels)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -250,21 +249,21 @@ def _sorted(codes: Codes, labels: list[object], dtype: Any) -> tuple[Codes, Arra
 
 
 def is_label(v: object) -> bool:
-    """May a class, a level or a key in a file have this label? Longer integers can be made to have all one hash."""
+    """Whether a model file can hold this label. Integers beyond 64 bits could be made to collide in a hash table."""
     if isinstance(v, int):
         return -(2**63) <= v < 2**64
     return isinstance(v, str | bytes | float) and v == v
 
 
-def tell_unsavable(classes: Array) -> None:
-    """Labels such as tuples work in memory and cannot be saved: better said now than after hours of learning."""
+def warn_unsavable(classes: Array) -> None:
+    """Warn at fit of labels that cannot be saved, such as tuples."""
     if classes.dtype.kind != "O":
         return
     bad = [v for v in classes.tolist() if not is_label(v.item() if isinstance(v, np.generic) else v)]
     if bad:
         warn(
             f"The label {brief(bad[0])} is of type {type(bad[0]).__name__}, and a model file holds labels that are "
-            f"{STORED}: this model can be used and pickled, not saved. Turn its labels into strings to save it.",
+            f"{SAVABLE_LABELS}: this model can be pickled, not saved. Turn the labels into strings to save it.",
             UnsavableLabelWarning,
         )
 
@@ -277,7 +276,7 @@ def sort_labels(labels: list[Any]) -> list[int]:
         raise LabelError(f"Unknown label type: y mixes {' and '.join(kinds)}. Make all labels of one type.") from None
 
 
-def _encode_floats(values: Array) -> tuple[Codes, Array]:
+def _encode_floats(values: Array) -> tuple[LabelCodes, Array]:
     values = values.astype(np.float64) if values.dtype.itemsize not in (4, 8) else values
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
@@ -297,8 +296,8 @@ def _continuous(value: float) -> str:
     )
 
 
-def recode(codes: Codes, labels: Array, among: Array) -> Codes:
-    """Codes of `labels` as codes of `among`; −1, no class, stays."""
+def recode(codes: LabelCodes, labels: Array, among: Array) -> LabelCodes:
+    """LabelCodes of `labels` as codes of `among`; −1, no class, stays."""
     return np.append(positions(labels, among), np.int32(-1))[codes]
 
 
@@ -314,7 +313,7 @@ def union(a: Array, b: Array) -> Array:
     return out.astype(dtype)
 
 
-def positions(labels: Array, among: Array) -> Codes:
-    """Where each label stands among the sorted ones; −1 if it does not."""
+def positions(labels: Array, among: Array) -> LabelCodes:
+    """Position of each label among the sorted ones; −1 if absent."""
     index = {label: i for i, label in enumerate(among.tolist())}
     return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Is the answer among the columns? A few rows of each are compared with y; all of them only where these agree."""
+"""Target leakage: a column equal to y. A few rows are compared first, all of them only where these agree."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tallybayes.data.target import Target
 from tallybayes.errors import TargetColumnWarning, listing, warn
 from tallybayes.utils.array_types import Array
 
-LEAST = 50  # rows below which a column may well be the same as y by chance, or by way of example
-LOOKED = 24  # rows that are compared first
-PLAIN = (str, bool, int, float)
+MIN_ROWS = 50  # below it a column may equal y by chance
+COMPARED_FIRST = 24  # rows
+COMPARABLE = (str, bool, int, float)
 
 
-def tell_target(table: Table, target: Target) -> None:
-    """Warns of columns that are the same as y in every row that counts."""
-    if table.n < LEAST or table.d < 2 or len(target.classes) < 2 or table.csr is not None:
+def warn_about_leakage(table: Table, target: Target) -> None:
+    """Warn of columns that equal y in every row of positive weight."""
+    if table.n < MIN_ROWS or table.d < 2 or len(target.classes) < 2 or table.csr is not None:
         return
     found = [table.name(j) for j in _copies(table, target)]
     if found:
         warn(
-            f"The same as y in every row: column(s) {listing(found)}. That is the answer itself: leave it out of X, "
+            f"The same as y in every row: column(s) {listing(found)}. This is target leakage: leave it out of X, "
             "unless it is known before the class is.",
             TargetColumnWarning,
         )
@@ -34,14 +34,14 @@ def tell_target(table: Table, target: Target) -> None:
 def _copies(table: Table, target: Target) -> list[int]:
     if table.matrix is not None and target.classes.dtype.kind not in "fiub":
         return []
-    at = np.arange(LOOKED) * (table.n - 1) // (LOOKED - 1)  # all different, for LEAST is above LOOKED
+    at = np.arange(COMPARED_FIRST) * (table.n - 1) // (COMPARED_FIRST - 1)  # all distinct: MIN_ROWS > COMPARED_FIRST
     at = at[target.y[at] >= 0]
     want = target.classes[target.y[at]]
     if table.matrix is not None:
         near = (table.matrix[at] == want[:, None]).all(axis=0)
         return [j for j in near.nonzero()[0].tolist() if _agree(table.matrix[:, j], target)]
     labels = want.tolist()
-    if not all(type(v) in PLAIN for v in labels):
+    if not all(type(v) in COMPARABLE for v in labels):
         return []
     return [
         j
@@ -60,17 +60,17 @@ def _whole(column: RawColumn) -> Array:
 
 
 def _near(column: RawColumn, at: Array, labels: Sequence[object]) -> bool:
-    if column.storage == "moments":
+    if column.storage == "datetimes":
         return False
     return all(_same(_value(column, int(i)), label) for i, label in zip(at, labels, strict=True))
 
 
 def _same(value: object, label: object) -> bool:
-    return type(value) in PLAIN and isinstance(value, str) == isinstance(label, str) and value == label
+    return type(value) in COMPARABLE and isinstance(value, str) == isinstance(label, str) and value == label
 
 
 def _value(column: RawColumn, i: int) -> object:
-    """One value as Python has it: of whatever library the column is."""
+    """One value as a Python object, of a column of any library."""
     values: Any = column.values
     if column.storage == "coded":
         assert column.declared is not None

@@ -1,4 +1,4 @@
-"""Columns that were drawn from a model, or say something of it → the kind of table it was fitted on."""
+"""Sampled columns and results → the type of table that the model was fitted on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from tallybayes.data.expansion import gathered
+from tallybayes.data.expansion import collapse
 from tallybayes.data.schema import Cuts, Schema
 from tallybayes.errors import OptionError, brief
 from tallybayes.utils.array_types import Array
@@ -16,11 +16,11 @@ from tallybayes.utils.lazy_imports import nw
 
 
 def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.random.Generator) -> Any:
-    """columns: for each column what it is ('numbers', 'levels', 'cuts') and its values or codes."""
+    """A table like the one in training. columns: ('numbers' | 'levels' | 'cuts', values or codes)."""
     values = [_decode(schema, j, needs, a, rng) for j, (needs, a) in enumerate(columns)]
     names = [schema.name(j) for j in range(schema.d)]
-    if schema.given is not None:
-        names, values = _as_given(schema, names, values)
+    if schema.expansion is not None:
+        names, values = _collapse(schema, names, values)
     if schema.container == "sparse":
         return scipy.sparse.csr_matrix(np.column_stack([v.astype(np.float64) for v in values]))
     if schema.container == "numpy":
@@ -29,7 +29,7 @@ def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.ra
 
 
 def _matrix(values: Sequence[Array]) -> Array:
-    """Columns side by side; of Python's objects where they have no type in common."""
+    """Columns as one matrix; of Python objects where they have no common type."""
     if any(v.dtype.kind in "OmM" for v in values) and len({v.dtype for v in values}) > 1:
         values = [_plain(v) for v in values]
     if all(v.dtype != object for v in values):
@@ -45,31 +45,31 @@ def _named(schema: Schema, columns: Mapping[str, Array]) -> Any:
     data = {name: _plain(v).tolist() for name, v in columns.items()}
     if schema.container == "rows":
         return [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
-    moments = {name: v for name, v in columns.items() if v.dtype.kind in "mM"}
-    frame = _framed(data, moments, schema.container)
-    if schema.given_names is None:  # pandas, with columns that were numbered, not named
+    temporal = {name: v for name, v in columns.items() if v.dtype.kind in "mM"}
+    frame = _framed(data, temporal, schema.container)
+    if schema.input_names is None:  # pandas, with columns that were numbered, not named
         frame.columns = range(len(columns))
     return frame
 
 
-def _as_given(schema: Schema, names: Sequence[str], values: Sequence[Array]) -> tuple[list[str], list[Array]]:
-    """The parts of dates as dates again; what was left out stays out, but has a place where columns have no names."""
-    assert schema.given is not None
+def _collapse(schema: Schema, names: Sequence[str], values: Sequence[Array]) -> tuple[list[str], list[Array]]:
+    """Inverse of the expansion: dates from their parts; identifiers stay out."""
+    assert schema.expansion is not None
     drawn = dict(zip(names, values, strict=True))
     out: dict[str, Array] = {}
-    for j, g in enumerate(schema.given):
+    for j, g in enumerate(schema.expansion):
         name = g.called(j)
         if g.what == "column":
             out[name] = drawn[name]
         elif g.what != "id":
-            out[name] = gathered({part: drawn[own] for part, own in g.by_part(j).items()}, g)
+            out[name] = collapse({part: drawn[own] for part, own in g.by_part(j).items()}, g)
         elif g.name is None:
             out[name] = np.full(len(values[0]), None, dtype=object)
     return list(out), list(out.values())
 
 
 def _plain(v: Array) -> Array:
-    """Moments as Python's objects, as far as its calendar goes; beyond as NumPy's."""
+    """Datetimes as Python objects; as NumPy's beyond Python's calendar."""
     if v.dtype.kind not in "mM":
         return v
     out = np.empty(len(v), dtype=object)
@@ -77,18 +77,18 @@ def _plain(v: Array) -> Array:
     return out
 
 
-def _framed(data: dict[str, list[Any]], moments: Mapping[str, Array], container: Any) -> Any:
-    """A frame of one of the libraries; moments as the type that it has for them."""
+def _framed(data: dict[str, list[Any]], temporal: Mapping[str, Array], container: Any) -> Any:
+    """A data frame; temporal columns in the library's own type."""
     if container == "pyarrow":
         import pyarrow as pa
 
-        return pa.table({name: pa.array(moments.get(name, values)) for name, values in data.items()})
+        return pa.table({name: pa.array(temporal.get(name, values)) for name, values in data.items()})
     if container == "polars":
         import polars as pl
 
-        return pl.DataFrame({name: pl.Series(name, moments.get(name, values)) for name, values in data.items()})
-    frame = nw.from_dict({name: v for name, v in data.items() if name not in moments}, backend=container).to_native()
-    for name, ticks in moments.items():
+        return pl.DataFrame({name: pl.Series(name, temporal.get(name, values)) for name, values in data.items()})
+    frame = nw.from_dict({name: v for name, v in data.items() if name not in temporal}, backend=container).to_native()
+    for name, ticks in temporal.items():
         frame.insert(list(data).index(name), name, ticks)
     return frame
 
@@ -110,7 +110,7 @@ def build_frame(columns: Mapping[str, Sequence[object] | Array], container: str,
 
 
 def _column(values: Sequence[object] | Array) -> Array:
-    """An array; labels and what is missing stay Python objects."""
+    """An array; labels and missing values stay Python objects."""
     if isinstance(values, np.ndarray):
         return values
     if all(isinstance(v, bool) for v in values) or all(
@@ -135,7 +135,7 @@ def _decode(schema: Schema, j: int, needs: str, a: Array, rng: np.random.Generat
 
 
 def _within(cuts: Cuts, a: Array, rng: np.random.Generator) -> Array:
-    """A value inside its interval: uniform between its edges; −1 is missing."""
+    """A uniform draw inside each interval; −1 is missing."""
     edges = np.concatenate([[cuts.low], cuts.points, [cuts.high]])
     low: Array = edges[a]
     width: Array = np.maximum(edges[a + 1] - low, 0.0)

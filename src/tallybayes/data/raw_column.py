@@ -1,4 +1,4 @@
-"""One column as it came, and what a column of Python objects is: numbers, booleans, moments or labels."""
+"""One column of an input table, and the type of a column of Python objects."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.datetimes import DATES, SPANS, of_objects, sort_of_types
+from tallybayes.data.datetimes import DATES, SPANS, from_objects, temporal_kind
 from tallybayes.errors import LabelError, NestedValueError, TableError
 from tallybayes.utils.array_types import Array
 
-PLAIN = {str, type(None)}  # none of these stands for a missing value but None
-MOMENTS = (*DATES, *SPANS, dt.time)
+NEVER_NAN = {str, type(None)}  # types that need no check for missing values
+TEMPORAL_TYPES = (*DATES, *SPANS, dt.time)
 LARGEST_EXACT = 2.0**53  # from here on float64 skips integers
 INTEGERS = (numbers.Integral, np.integer, decimal.Decimal)
-Storage = Literal["numbers", "objects", "arrow", "coded", "moments"]
+Storage = Literal["numbers", "objects", "arrow", "coded", "datetimes"]
 
 
 @dataclass(frozen=True, slots=True)
 class RawColumn:
-    """One column as it came: where its values are, and what its type says about them.
+    """One column of an input table: its values and what its type says about them.
 
     Parameters
     ----------
     values : object
         The values, by storage.
-    storage : {'numbers', 'objects', 'arrow', 'coded', 'moments'}
-        A numeric array; an object array in which None is missing; something with ``__arrow_c_stream__``; codes;
-        Moments.
+    storage : {'numbers', 'objects', 'arrow', 'coded', 'datetimes'}
+        A numeric array; an object array in which None is missing; an object with ``__arrow_c_stream__``; codes;
+        `Datetimes`.
     kind : {'real', 'categorical', 'binary', 'text', 'date'}
-        What the type says.
+        The kind that the type implies.
     integer : bool, default=False
         Whether the numbers are whole.
     declared : tuple, default=None
-        Of codes: what they stand for; the type lists its categories.
+        Of codes: their labels, as the categorical type lists them.
     scale : tuple of float, default=None
-        Of codes: what each category is where a number is wanted.
+        Of codes: the number of each category, where numbers are wanted.
     """
 
     values: Any
@@ -64,7 +64,7 @@ class RawColumn:
         if self.storage == "coded":
             assert self.declared is not None
             return [None if code < 0 else self.declared[code] for code in self.values.tolist()]
-        if self.storage == "moments":
+        if self.storage == "datetimes":
             return list(self.values.labels())
         values = self.values
         kind = getattr(getattr(values, "type", None), "value_type", None)
@@ -72,13 +72,13 @@ class RawColumn:
             values = values.cast(kind)  # pyarrow asks a dictionary for each value by itself, in microseconds
         convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(values, f))
         found: list[object] = getattr(values, convert)()
-        if set(map(type, found)) <= PLAIN:
+        if set(map(type, found)) <= NEVER_NAN:
             return found
         return [None if is_missing(v) else v for v in found]
 
 
 def arrow_of(X: object) -> Any:
-    """A record batch of Arrow, a reader of them, or a dataset as a table; None if it is none of these."""
+    """An Arrow record batch, reader or dataset as a table; None for anything else."""
     if hasattr(X, "to_table") and hasattr(X, "scanner"):  # pyarrow.dataset
         return X.to_table()
     if hasattr(X, "__arrow_c_stream__") and hasattr(X, "schema"):
@@ -120,41 +120,40 @@ def is_missing(v: object) -> bool:
     """None, NaN of any number type, and the NA and NaT of pandas and NumPy."""
     if v is None or isinstance(v, str | bytes):
         return v is None
-    if _is_mark(type(v)):
+    if _is_na_type(type(v)):
         return True
     if isinstance(v, decimal.Decimal):
         return v.is_nan()  # a signalling NaN refuses to be compared
     return isinstance(v, numbers.Number | np.generic) and bool(v != v)
 
 
-def _is_mark(kind: type) -> bool:
-    """pandas' own objects for what is missing: to compare them says nothing, so their type is asked."""
+def _is_na_type(kind: type) -> bool:
+    """pandas' NA and NaT, which cannot be recognised by a comparison."""
     return kind.__name__ in ("NAType", "NaTType")
 
 
-def gaps_as_none(values: Array) -> Array:
+def missing_as_none(values: Array) -> Array:
     """An object array whose missing values are None; the same array if they are so already."""
-    doubtful = {
+    suspects = {
         t
         for t in set(map(type, values))
-        if _is_mark(t) or issubclass(t, float | np.inexact | np.datetime64 | np.timedelta64 | decimal.Decimal)
+        if _is_na_type(t) or issubclass(t, float | np.inexact | np.datetime64 | np.timedelta64 | decimal.Decimal)
     }
-    gaps = [row for row, v in enumerate(values) if type(v) in doubtful and is_missing(v)] if doubtful else []
-    if not gaps:
+    missing = [row for row, v in enumerate(values) if type(v) in suspects and is_missing(v)] if suspects else []
+    if not missing:
         return values
     out = values.copy()
-    out[gaps] = None
+    out[missing] = None
     return out
 
 
 def object_column(values: Array, name: str) -> RawColumn:
-    """A column of Python objects: all numbers, all booleans, all moments, or all labels, which are strings. UUIDs
-    become strings, and what is missing becomes None."""
-    values = gaps_as_none(values)
+    """A column of Python objects: all numbers, booleans, temporal or strings. UUIDs become strings."""
+    values = missing_as_none(values)
     kinds = set(map(type, values)) - {type(None)}
-    sort = sort_of_types(list(kinds))
+    sort = temporal_kind(list(kinds))
     if sort is not None:
-        return RawColumn(of_objects(values, sort), "moments", "date")
+        return RawColumn(from_objects(values, sort), "datetimes", "date")
     if kinds and all(issubclass(t, uuid.UUID) for t in kinds):
         return RawColumn(as_strings(values), "objects", "categorical")
     if kinds and all(issubclass(t, bool | np.bool_) for t in kinds):
@@ -166,7 +165,7 @@ def object_column(values: Array, name: str) -> RawColumn:
 
 
 def as_strings(values: Any) -> Array:
-    """What each of them is as a string; None stays None."""
+    """Each value as a string; None stays None."""
     out = np.empty(len(values), dtype=object)
     out[:] = [None if v is None else str(v) for v in values]
     return out
@@ -222,22 +221,22 @@ def as_floats(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def _check_labels(values: Array, name: str) -> None:
-    """Strings, and nothing else."""
+    """Refuse anything but strings."""
     words = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
     others = [row for row, v in enumerate(values) if v is not None and not isinstance(v, str | bytes)]
-    moments = [row for row in others if isinstance(values[row], MOMENTS)]
-    if moments:
-        first = next((row for row in (*words, *others) if not isinstance(values[row], MOMENTS)), moments[-1])
+    temporal = [row for row in others if isinstance(values[row], TEMPORAL_TYPES)]
+    if temporal:
+        first = next((row for row in (*words, *others) if not isinstance(values[row], TEMPORAL_TYPES)), temporal[-1])
         raise TableError(
-            f"Column {name!r} mixes dates, times or durations (first: row {moments[0]}) with {values[first]!r:.60} "
-            f"(row {first}). Make them all of one sort, or mark the others as missing (None).",
+            f"Column {name!r} mixes dates, times or durations (first: row {temporal[0]}) with {values[first]!r:.60} "
+            f"(row {first}). Make them all of one type, or mark the others as missing (None).",
             column=name,
             row=first,
             value=values[first],
         )
     for row in others:
         if not isinstance(values[row], numbers.Number | np.number | np.bool_):
-            raise _no_label(name, row, values[row])
+            raise _not_a_label(name, row, values[row])
     if others and words:
         first = words[0]
         raise TableError(
@@ -258,7 +257,7 @@ def _check_labels(values: Array, name: str) -> None:
         )
 
 
-def _no_label(name: str, row: int, v: object) -> TableError:
+def _not_a_label(name: str, row: int, v: object) -> TableError:
     if isinstance(v, list | tuple | set | frozenset | np.ndarray | Mapping):
         key = _path(name, v)
         where = "" if key == name else f", key {key!r}"
@@ -269,11 +268,11 @@ def _no_label(name: str, row: int, v: object) -> TableError:
             row=row,
             value=v,
         )
-    return not_a_value(name, type(v).__name__, row=row, value=v)
+    return unsupported_type(name, type(v).__name__, row=row, value=v)
 
 
 def _path(name: str, v: object) -> str:
-    """The way to the first plain value inside: address.city, or address.lines.0."""
+    """The path to the first plain value inside: address.city, or address.lines.0."""
     for _ in range(5):
         if isinstance(v, Mapping) and v:
             key, v = next(iter(v.items()))
@@ -285,8 +284,8 @@ def _path(name: str, v: object) -> str:
     return name
 
 
-def not_a_value(name: str, kind: str, row: int | None = None, value: object = None) -> TableError:
-    """The refusal of a type that is neither number nor label."""
+def unsupported_type(name: str, kind: str, row: int | None = None, value: object = None) -> TableError:
+    """The error for a type that is neither number nor label."""
     where = "is" if row is None else f"has a value (row {row})"
     return TableError(
         f"Column {name!r} {where} of type {kind}. Allowed: numbers, booleans, strings, categories, dates. Turn it into "

@@ -1,8 +1,8 @@
-"""The door for sparse matrices of any format: checked once, then rows one below the other, each cell stored once.
+"""Reading sparse matrices of any format: checked once, then CSR with sorted indices and each cell stored once.
 
-What comes may be anything, since its arrays can be written to: scipy looks at none of them again, and reads and writes
-where they point. So nothing is converted before its indices are known to lie inside the matrix. The caller's matrix
-stays as it is; its arrays are shared where they already have the right form.
+The arrays of a scipy matrix can be overwritten, and scipy follows their indices unchecked. So nothing is converted
+before every index is known to lie inside the matrix. The caller's matrix is not changed; its arrays are shared where
+they already have the right form.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tallybayes.utils.array_types import Array
 
 
 def is_sparse(X: object) -> bool:
-    """A matrix of scipy.sparse: which must have been imported to make one, so this need not import it."""
+    """Whether X is a scipy sparse matrix, without importing scipy.sparse: its maker has."""
     issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)  # another thread may be importing it
     return issparse is not None and bool(issparse(X))
 
@@ -39,13 +39,12 @@ def read_sparse(X: Any) -> Any:
         return _canonical(*_rows(X))
     except TableError:
         raise
-    except (ValueError, TypeError, IndexError, OverflowError) as e:  # what scipy itself notices
+    except (ValueError, TypeError, IndexError, OverflowError) as e:  # from scipy itself
         raise _unsound(X, str(e)) from None
 
 
 def _rows(X: Any) -> tuple[Any, bool]:
-    """The same matrix row by row, its indices checked before anything follows them; whether each row's indices are
-    known to rise."""
+    """The matrix in CSR after its indices are checked, and whether each row's indices are known to rise."""
     if X.format in ("csr", "csc", "bsr"):
         rising = _check_compressed(X)
         return (X, rising) if X.format == "csr" else (X.tocsr(), False)
@@ -91,7 +90,7 @@ def _check_compressed(X: Any) -> bool:
 
 
 def _outside(index: Array, size: int) -> int | None:
-    """Where the first index lies that is none."""
+    """Position of the first index out of range."""
     bad = (index < 0) | (index >= size)
     return int(np.argmax(bad)) if bad.any() else None
 
@@ -107,11 +106,11 @@ def _canonical(csr: Any, rising: bool) -> Any:
     import scipy.sparse
 
     arrays = tuple(np.ascontiguousarray(a) for a in (csr.data, csr.indices, csr.indptr))
-    own = scipy.sparse.csr_matrix(arrays, shape=csr.shape)  # shares them, and has no memory of what they were
+    own = scipy.sparse.csr_matrix(arrays, shape=csr.shape)  # shares them, without cached flags
     if own.dtype not in (np.float64, np.float32, np.int64, np.int32):
         own = own.astype(np.float64)
     if rising:
-        own.has_canonical_format = True  # or scipy would look again
+        own.has_canonical_format = True  # or scipy would check again
     if not own.has_canonical_format:
         own = own.astype(np.float64) if own.dtype.kind == "i" else own.copy()  # a sum of integers may not fit
         own.sum_duplicates()

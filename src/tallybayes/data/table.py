@@ -1,6 +1,6 @@
-"""Doors: anything that looks like a table becomes a `Table`, without copying its numbers.
+"""Reading input: any supported table becomes a `Table`, without copying its numbers.
 
-A `Table` is either one numeric matrix, one sparse matrix, or a tuple of columns. It knows nothing of models.
+A `Table` is one numeric matrix, one sparse matrix, or a tuple of columns. It knows nothing of models.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from tallybayes.data.frame_columns import (
     category_column,
     frame_column,
+    from_ticks,
     has_arrow,
-    of_ticks,
     series_objects,
 )
 from tallybayes.data.raw_column import (
@@ -24,8 +24,8 @@ from tallybayes.data.raw_column import (
     all_exact,
     arrow_of,
     check_arrow,
-    gaps_as_none,
     is_missing,
+    missing_as_none,
     object_column,
 )
 from tallybayes.data.sparse import is_sparse, read_sparse
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-TRUTH = np.dtype(bool)
+BOOLEAN = np.dtype(bool)
 ARROW_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | {"float", "double"}
-FEW_ROWS = 1000  # a frame of so many may be copied whole, where its columns lie apart
+MAX_COPIED_ROWS = 1000  # a pandas frame of at most so many rows is copied into one block
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as it came: `matrix`, `csr` or `columns`, whichever is not None.
+    """An input table: `matrix`, `csr` or `columns`, whichever is not None.
 
     Parameters
     ----------
     n : int
-        How many rows it has.
+        Number of rows.
     d : int
-        How many columns it has.
+        Number of columns.
     container : {'numpy', 'sparse', 'pandas', 'polars', 'pyarrow', 'rows'}
-        What kind of table it was.
+        The type of the input.
     names : tuple of str, default=None
         The names of the columns, where they have names.
     matrix : ndarray of shape (n, d), default=None
@@ -74,7 +74,7 @@ class Table:
     columns: tuple[RawColumn, ...] | None = None
 
     def name(self, j: int) -> str:
-        """Tell what a column is called.
+        """The name of a column.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Table:
         return self.names[j] if self.names is not None else f"x{j}"
 
     def values(self, j: int) -> list[Any]:
-        """Give a column as plain Python values.
+        """A column as plain Python values.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Table:
 
 
 def read_table(X: object) -> Table:
-    """Reads NumPy arrays, scipy sparse matrices, pandas, polars and pyarrow tables, and rows as dicts."""
+    """Read NumPy arrays, scipy sparse matrices, pandas, polars and pyarrow tables, and rows as dicts."""
     if isinstance(X, Table):
         return X
     if type(X) is np.ndarray and _is_matrix(X):
@@ -142,13 +142,13 @@ def _is_matrix(X: Array) -> bool:
 
 
 def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
-    """X as a data frame of one of the libraries, None if it is none."""
+    """X as a data frame of a supported library; None if it is none."""
     if isinstance(X, list | tuple | np.ndarray):
         return None
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
-        raise TableError(_twice([str(c) for c in X.columns])) from None
+        raise TableError(_duplicate([str(c) for c in X.columns])) from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
@@ -158,7 +158,7 @@ def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def _from_texts(X: object) -> Table | None:
-    """A list, an array or a column of strings alone is a table of one column of texts; None if it is none of these."""
+    """A list, array or series of strings as a table of one text column; None for anything else."""
     if isinstance(X, np.ndarray):
         if X.ndim != 1 or X.dtype.kind not in "OUT" or not _are_texts(X):
             return None
@@ -169,11 +169,11 @@ def _from_texts(X: object) -> Table | None:
         values = np.fromiter(X, dtype=object, count=len(X))
     else:
         return _from_series(X)
-    return Table(len(values), 1, "numpy", columns=(RawColumn(gaps_as_none(values), "objects", "text"),))
+    return Table(len(values), 1, "numpy", columns=(RawColumn(missing_as_none(values), "objects", "text"),))
 
 
 def _from_series(X: object) -> Table | None:
-    """A column of strings of one of the libraries, None if it is none."""
+    """A series of strings; None for anything else."""
     column = nw.from_native(X, pass_through=True, series_only=True)
     if not isinstance(column, nw.Series) or column.dtype != nw.String or len(column) == 0:
         return None
@@ -189,7 +189,7 @@ def _from_series(X: object) -> Table | None:
 
 
 def _are_texts(values: Sequence[object] | Array) -> bool:
-    """Strings and missing values, and not only these."""
+    """Strings and missing values, with at least one string."""
     types = set(map(type, values))
     if types and all(issubclass(t, str) for t in types):
         return True
@@ -217,8 +217,8 @@ def _from_array(X: object) -> Table:
     if a.dtype.kind in "UST":
         a = a.astype(object)
     if a.dtype.kind in "mM" and a.size:
-        moments = [RawColumn(of_ticks(a[:, j]), "moments", "date") for j in range(a.shape[1])]
-        return Table(a.shape[0], a.shape[1], "numpy", columns=tuple(moments))
+        temporal = [RawColumn(from_ticks(a[:, j]), "datetimes", "date") for j in range(a.shape[1])]
+        return Table(a.shape[0], a.shape[1], "numpy", columns=tuple(temporal))
     if a.dtype != object:
         raise TableError(f"Got an array of type {a.dtype}. Allowed: numbers, booleans, strings, dates or objects.")
     if a.shape[0] == 0 or a.shape[1] == 0:
@@ -236,8 +236,8 @@ def _have_common_type(columns: Sequence[RawColumn]) -> bool:
 
 
 def _array(X: object) -> Array:
-    """What NumPy makes of it, without turning numbers into text."""
-    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
+    """NumPy's reading of it, without turning numbers into text."""
+    if isinstance(X, np.ma.MaskedArray):  # masked values are missing
         mask, X = np.ma.getmaskarray(X), X.data.astype(object)
         X[mask] = None
     try:
@@ -283,7 +283,7 @@ def _from_rows(rows: Sequence[Mapping[object, object]]) -> Table:
     for row in rows:
         names.update(dict.fromkeys(row))
     if len({str(name) for name in names}) < len(names):
-        raise TableError(_twice([str(name) for name in names]))
+        raise TableError(_duplicate([str(name) for name in names]))
     columns = []
     for name in names:
         values = np.empty(len(rows), dtype=object)
@@ -304,17 +304,17 @@ def _from_frame(frame: Any) -> Table:
 
 
 def _is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
-    """Without importing pandas: who has a frame of it has it too."""
+    """Without importing pandas: a caller with a frame has imported it."""
     frame = getattr(sys.modules.get("pandas"), "DataFrame", None)  # another thread may be importing it
     return frame is not None and type(X) is frame
 
 
 def _from_pandas(X: pd.DataFrame) -> Table:
-    """As _from_frame, with a short way to columns of NumPy's numbers: a question of few rows is mostly its columns."""
+    """As _from_frame, faster for NumPy columns: most of the time of a small prediction."""
     n, d = X.shape
     names = _text_names(X.columns.tolist(), (n, d))
     types = X.dtypes.tolist()
-    if n <= FEW_ROWS and all(t is types[0] for t in types) and _is_plain(types[0]):
+    if n <= MAX_COPIED_ROWS and all(t is types[0] for t in types) and _is_plain(types[0]):
         block, integer = X.to_numpy(), types[0].kind != "f"
         columns = [RawColumn(block[:, j], "numbers", "real", integer=integer) for j in range(d)]
         return Table(n, d, "pandas", names, columns=tuple(columns))
@@ -322,7 +322,7 @@ def _from_pandas(X: pd.DataFrame) -> Table:
     for j, (_, s) in enumerate(X.items()):
         if _is_plain(types[j]):
             columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer=types[j].kind != "f"))
-        elif types[j] is TRUTH:
+        elif types[j] is BOOLEAN:
             columns.append(RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True)))
         elif type(types[j]).__name__ == "CategoricalDtype":
             columns.append(category_column(s, names[j] if names else f"x{j}"))
@@ -339,7 +339,7 @@ def _is_arrow(X: object) -> TypeGuard[pa.Table]:
 
 
 def _from_arrow(X: pa.Table) -> Table:
-    """The same for a table of pyarrow."""
+    """The same for a pyarrow table."""
     n, d = X.shape
     names = _text_names(X.column_names, (n, d))
     columns = []
@@ -353,14 +353,14 @@ def _from_arrow(X: pa.Table) -> Table:
 
 
 def _is_plain(t: object) -> bool:
-    """A type of numbers that the kernels read as they are?"""
+    """Whether the kernels read this type without conversion."""
     return isinstance(t, np.dtype) and t.kind in "fiu" and t.itemsize in (1, 2, 4, 8) and t != np.float16 and t.isnative
 
 
 def _text_names(raw_names: list[object], shape: tuple[int, int]) -> tuple[str, ...] | None:
-    """The names of columns, None if they are only numbers."""
+    """Column names; None if they are numbers."""
     if len(set(raw_names)) != len(raw_names):
-        raise TableError(_twice([str(c) for c in raw_names]))
+        raise TableError(_duplicate([str(c) for c in raw_names]))
     if 0 in shape:
         what = "sample" if shape[0] == 0 else "feature"
         raise TableError(f"Found a table with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
@@ -375,6 +375,6 @@ def _text_names(raw_names: list[object], shape: tuple[int, int]) -> tuple[str, .
     return tuple(texts) if len(texts) == len(raw_names) else None
 
 
-def _twice(names: list[str]) -> str:
+def _duplicate(names: list[str]) -> str:
     name = next(n for n in names if names.count(n) > 1)
     return f"Several columns are called {name!r}. Each column needs a name of its own."

@@ -1,4 +1,4 @@
-"""y and the weights of rows, as they come: which class each row is of, and how many times it counts."""
+"""y and sample_weight: the class code and the weight of each row."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tallybayes.errors import LabelError, OptionError, listing
 from tallybayes.utils.array_types import Array, Floats
 
 Labels = NDArray[np.int32]
-MOST_WEIGHT = 1e250  # all weights together: sums and products of a few such sums stay finite
+MAX_TOTAL_WEIGHT = 1e250  # sums, and products of a few sums, stay finite
 
 
 @dataclass(frozen=True)
 class Target:
-    """The class of each row as a number.
+    """The class code and weight of each row.
 
     Parameters
     ----------
     y : ndarray of int32, of shape (n,)
-        The class of each row; −1: it does not count.
+        The class code of each row; −1: not counted.
     classes : ndarray of shape (K,)
-        The labels behind the numbers.
+        The labels of the codes.
     w : ndarray of shape (n,) or None
         The weight of each row; None if all weigh 1.
     """
@@ -34,19 +34,19 @@ class Target:
     w: Floats | None
 
     def within(self, known: Array, refusal: str) -> Target:
-        """Number the rows as known classes are.
+        """The same with the codes of known classes.
 
         Parameters
         ----------
         known : ndarray
-            The labels that there are.
+            The known labels.
         refusal : str
-            A sentence with a {}, for the labels that are not among them.
+            A sentence with a {} for the unknown labels.
 
         Returns
         -------
         Target
-            The same with the numbers of `known`.
+            With the codes of `known`.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Target:
         return self.among(known)
 
     def among(self, classes: Array) -> Target:
-        """Number the rows as labels are in a larger set.
+        """The same with codes of a larger set of classes.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Target:
         Returns
         -------
         Target
-            The same with the numbers that labels have in `classes`.
+            With codes of `classes`.
         """
         if np.array_equal(self.classes, classes):
             return self
@@ -112,8 +112,8 @@ def check_weights(sample_weight: object, n: int) -> Floats | None:
             f"Negative values in sample_weight, or not finite: row {row} has {w[row]:g}. Weights say how many times a "
             "row counts; to take rows out again use forget."
         )
-    if w.max(initial=0.0) > MOST_WEIGHT / max(n, 1):
+    if w.max(initial=0.0) > MAX_TOTAL_WEIGHT / max(n, 1):
         raise OptionError(
-            f"The sample weights add up to more than {MOST_WEIGHT:g}. Divide them all by the same number."
+            f"The sample weights add up to more than {MAX_TOTAL_WEIGHT:g}. Divide them all by the same number."
         )
     return w

@@ -157,7 +157,7 @@ def resolve_columns(
         raise OptionError(f"{both[0]!r} is both a feature and the target or the weight. Leave it out of columns=.")
     if not features:
         raise OptionError(f"There is no column besides {brief(list(others - {None}))} in {here.where}: no feature.")
-    if known is not None and not set(known) <= set(features) <= set(model.fitted_.schema.given_names or ()):
+    if known is not None and not set(known) <= set(features) <= set(model.fitted_.schema.input_names or ()):
         raise OptionError(f"The model has learned the columns {brief(list(known))}; columns= says others.")
     return here, ColumnRoles(features, targets, weight)
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.column_kinds import OWN
+from tallybayes.data.column_kinds import ID_SHARE
 from tallybayes.distributions.exported import Json, plain
 from tallybayes.distributions.records import Record
 from tallybayes.utils.array_types import Array, Floats
@@ -176,7 +176,7 @@ def _bins_of(table: KeptTable, j: int, most: int) -> NDArray[np.uint8]:
         own = np.cumsum(place != np.concatenate([place[:1], place[:-1]])) + 1  # they ascend
         return np.append(own, missing).astype(np.uint8)
     rows = int((np.minimum(table.codes[j], size) < size).sum())
-    if (n > 0).sum() > most and (n > 0).sum() >= OWN * rows:  # nearly every row has a value of its own
+    if (n > 0).sum() > most and (n > 0).sum() >= ID_SHARE * rows:  # nearly every row has a value of its own
         return np.full(size + 1, NONE, dtype=np.uint8)
     enough = n >= FEW
     if enough.sum() > most - 1:  # as many as have more rows than the first that has no place

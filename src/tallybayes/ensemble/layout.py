@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.column_kinds import OWN
+from tallybayes.data.column_kinds import ID_SHARE
 from tallybayes.distributions.networks.count_tables import Tables
 from tallybayes.distributions.networks.joint_counts import GRID
 from tallybayes.ensemble.ensemble_distribution import Part
@@ -284,7 +284,7 @@ def many_levels(columns: Columns) -> NDArray[np.int32]:
 
 def identifiers(met: NDArray[np.int64], rows: Floats, ordered: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The categories with a value of its own in nearly every row. met: levels; rows: that have a value."""
-    return ~ordered & (met > MANY) & (met >= OWN * rows)
+    return ~ordered & (met > MANY) & (met >= ID_SHARE * rows)
 
 
 def bins_of(columns: Columns, recipe: Recipe) -> tuple[int, int]:

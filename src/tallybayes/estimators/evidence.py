@@ -72,7 +72,7 @@ class Explains(Model):
         if _showing.get():
             raise AttributeError("feature_importances_ may take samples of the model: a notebook does not show it")
         fitted = self._parameters()
-        found = fitted.schema.by_given(np.maximum(_ranking(fitted).information, 0.0))
+        found = fitted.schema.by_input(np.maximum(_ranking(fitted).information, 0.0))
         total = found.sum()
         return np.asarray(found / total if total > 0 else np.full(len(found), 1.0 / len(found)))
 

@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tallybayes.data.encoding.to_numbers import kinds_are_settled
-from tallybayes.data.labels import positions, read_classes, tell_unsavable, union
-from tallybayes.data.leakage import tell_target
+from tallybayes.data.labels import positions, read_classes, union, warn_unsavable
+from tallybayes.data.leakage import warn_about_leakage
 from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table
 from tallybayes.data.target import Target, read_target
@@ -112,7 +112,7 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
             table = read_table(X)
             target, left = self._aged(read_target(y, table.n, sample_weight))
             if whole:
-                tell_target(table, target)
+                warn_about_leakage(table, target)
             if fresh:
                 self._learn_first(table, target, classes, whole)
                 return
@@ -168,7 +168,7 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
         self.__dict__.pop("class_weight_", None)
         if balanced is not None:
             self.class_weight_ = balanced
-        tell_unsavable(fitted.classes)
+        warn_unsavable(fitted.classes)
         if schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
 

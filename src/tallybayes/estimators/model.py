@@ -27,7 +27,7 @@ class Held:
 
     def __init__(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         self.fitted, self.estimated = fitted, estimated
-        self.plain = fitted.schema.given is None and not fitted.schema.extra  # rows are read as they are given
+        self.plain = fitted.schema.expansion is None and not fitted.schema.extra  # rows are read as they are given
         self.predictor: Predictor | None = None
         self.fast_row: FastRow | str | None = None  # a text: why there is none; None: not tried yet
 
@@ -237,9 +237,9 @@ class Model(BaseEstimator):  # type: ignore[misc]
             before.lock_out()  # a thread may be on its way to the door of what was
         self._drop_left_out()  # now there are other rows
         self.classes_ = fitted.classes
-        self.n_features_in_ = fitted.schema.given_d
-        if fitted.schema.given_names is not None:
-            self.feature_names_in_ = np.array(fitted.schema.given_names, dtype=object)
+        self.n_features_in_ = fitted.schema.n_inputs
+        if fitted.schema.input_names is not None:
+            self.feature_names_in_ = np.array(fitted.schema.input_names, dtype=object)
         else:
             self.__dict__.pop("feature_names_in_", None)
 

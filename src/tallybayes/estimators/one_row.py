@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.data.expansion import spread_row
+from tallybayes.data.expansion import expand_row
 from tallybayes.errors import TableError
 from tallybayes.estimators.model import Held, Model
 from tallybayes.model.fast_row import FastRow, open_fast_row
@@ -38,8 +38,8 @@ class OneRow(Model):
         if held is None or held.plain:
             return row
         schema = held.fitted.schema
-        if schema.given is not None:
-            row = spread_row(row, schema.given)
+        if schema.expansion is not None:
+            row = expand_row(row, schema.expansion)
         return schema.without_extra(row) if schema.extra else row
 
     def ignore_extra(self, ignore: bool = True) -> Self:

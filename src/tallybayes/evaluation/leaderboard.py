@@ -91,12 +91,12 @@ CONTESTANTS: list[Contestant] = [
 
 def _kinds(schema: Schema) -> dict[str | int, str]:
     """The kinds alone: levels and cuts are learned from the rows of each fold."""
-    if schema.given is None:
+    if schema.expansion is None:
         return {schema.name(j) if schema.names else j: kind for j, kind in enumerate(schema.kinds)}
     said: dict[str | int, str] = {schema.name(j): kind for j, kind in enumerate(schema.kinds)}
     return said | {
         j if g.name is None else g.name: "id" if g.what == "id" else "date"
-        for j, g in enumerate(schema.given)
+        for j, g in enumerate(schema.expansion)
         if g.what != "column"
     }
 

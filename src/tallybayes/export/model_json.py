@@ -161,7 +161,7 @@ def _given(schema: Schema) -> Json:
     """The columns of a table that are read as others: dates as their parts; names of rows not at all."""
     return [
         {"name": g.called(j), "what": g.what, "parts": g.by_part(j), "zone": g.zone}
-        for j, g in enumerate(schema.given or ())
+        for j, g in enumerate(schema.expansion or ())
         if g.what != "column"
     ]
 

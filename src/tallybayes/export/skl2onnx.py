@@ -56,7 +56,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
     if container.target_opset > OPSET:
         raise ExportError(f"The graph of a classifier is of opset {OPSET}: give target_opset={OPSET}.")
-    other = [g.called(j) for j, g in enumerate(operator.raw_operator.schema_.given or ()) if g.what != "column"]
+    other = [g.called(j) for j, g in enumerate(operator.raw_operator.schema_.expansion or ()) if g.what != "column"]
     if other:
         raise ExportError(
             f"Column {other[0]!r} is a date, or names rows: the model does not read it as it comes, and the columns of "

@@ -13,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 
 from tallybayes import distributions
-from tallybayes.data.expansion import CALENDAR, NUMBER, SORTS, Given
+from tallybayes.data.expansion import CALENDAR, NUMBER, TEMPORAL_KINDS, Expansion
 from tallybayes.data.labels import is_label
 from tallybayes.data.schema import KINDS, Choice, Cuts, Levels, Schema
 from tallybayes.data.table import Container
@@ -171,7 +171,7 @@ class Reader:
             cuts={column: self._cuts(v) for column, v in _by_column(cuts, d, "cuts")},
             ambiguous=tuple(index(v, d, "ambiguous") for v in items(ambiguous, "ambiguous")),
             chosen={column: _choice(v) for column, v in _by_column(chosen, d, "chosen")},
-            given=None if given is None else tuple(_given(v) for v in items(given, "given")),
+            expansion=None if given is None else tuple(_given(v) for v in items(given, "given")),
             extra=extra is True,
         )
         _check_schema(found)
@@ -224,23 +224,23 @@ def _choice(j: Json) -> Choice:
     return Choice(name, found, rows)
 
 
-def _given(j: Json) -> Given:
+def _given(j: Json) -> Expansion:
     name, what, parts, zone = fields(j, "given", "name", "what", "parts", "zone")
-    found = next((w for w in ("column", "id", *SORTS) if w == what), None)
+    found = next((w for w in ("column", "id", *TEMPORAL_KINDS) if w == what), None)
     if found is None or not isinstance(name, str | None) or not isinstance(zone, str | None):
         raise ModelFileError("The columns that the schema is given are not known ones.")
-    known = (NUMBER[found], *CALENDAR.get(found, ())) if found in SORTS else ()
+    known = (NUMBER[found], *CALENDAR.get(found, ())) if found in TEMPORAL_KINDS else ()
     own = tuple(texts(parts, "parts"))
     if not set(own) <= set(known) or len(set(own)) < len(own) or own[:1] != known[:1]:
         raise ModelFileError(f"The parts of a {found} are not known ones.")
-    return Given(name, found, own, zone)  # type: ignore[arg-type]
+    return Expansion(name, found, own, zone)  # type: ignore[arg-type]
 
 
 def _check_given(s: Schema) -> None:
     """Do the columns that are read follow from those that are given?"""
-    assert s.given is not None
-    named = {g.name is None for g in s.given}
-    names = [name for j, g in enumerate(s.given) for name in g.columns(j)]
+    assert s.expansion is not None
+    named = {g.name is None for g in s.expansion}
+    names = [name for j, g in enumerate(s.expansion) for name in g.columns(j)]
     if len(named) != 1 or list(s.names or ()) != names:
         raise ModelFileError("The schema's columns are not those that follow from what it is given.")
 
@@ -250,7 +250,7 @@ def _check_schema(s: Schema) -> None:
         raise ModelFileError("The schema's kinds are not known ones.")
     if s.names is not None and (len(s.names) != s.d or len(set(s.names)) < s.d):
         raise ModelFileError(f"The schema does not have {s.d} different names.")
-    if s.given is not None:
+    if s.expansion is not None:
         _check_given(s)
     for cuts in s.cuts.values():
         p = cuts.points

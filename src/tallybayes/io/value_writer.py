@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tallybayes import distributions
-from tallybayes.data.labels import STORED, is_label
+from tallybayes.data.labels import SAVABLE_LABELS, is_label
 from tallybayes.data.schema import Schema
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError, OptionError, brief
@@ -131,7 +131,7 @@ class Writer:
         if not is_label(v):
             raise ModelFileError(
                 f"{where} has the label {v!r:.60} of type {type(v).__name__}. A model file holds labels that are "
-                f"{STORED}. Turn it into a string, or pickle the model."
+                f"{SAVABLE_LABELS}. Turn it into a string, or pickle the model."
             )
         return self.value(v, where)
 
@@ -172,8 +172,8 @@ class Writer:
                 for j, c in s.chosen.items()
             ],
             "given": None
-            if s.given is None
-            else [{"name": g.name, "what": g.what, "parts": list(g.parts), "zone": g.zone} for g in s.given],
+            if s.expansion is None
+            else [{"name": g.name, "what": g.what, "parts": list(g.parts), "zone": g.zone} for g in s.expansion],
             "extra": s.extra,
         }
 

@@ -435,7 +435,7 @@ def _same_columns(a: Schema, b: Schema) -> None:
 
 
 def _same_names(a: Schema, b: Schema) -> None:
-    mine, theirs = a.given_columns, b.given_columns
+    mine, theirs = a.input_columns, b.input_columns
     if [g.name for g in mine] == [g.name for g in theirs] and mine != theirs:
         first, second = next((g, h) for g, h in zip(mine, theirs, strict=True) if g != h)
         raise MergeError(

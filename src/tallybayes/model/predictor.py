@@ -79,7 +79,7 @@ class Predictor:
     def _fast_matrix(self) -> _core.MatrixDoor | None:
         """For a model of one term that reads a matrix as it is."""
         schema, term = self.fitted.schema, self._terms[0]
-        plain = schema.names is None and schema.given is None and not schema.levels
+        plain = schema.names is None and schema.expansion is None and not schema.levels
         fast = capability(term.distribution, CompiledMatrix)
         if fast is None or not plain or term.columns != tuple(range(schema.d)):
             return None

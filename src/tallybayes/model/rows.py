@@ -125,7 +125,7 @@ def read_rows(
 
 def aligned(table: Table, schema: Schema, who: str) -> Table:
     """The table in the schema's order, with a word where only one of the two has names."""
-    if table.container != "rows" and table.csr is None and (table.names is None) != (schema.given_names is None):
+    if table.container != "rows" and table.csr is None and (table.names is None) != (schema.input_names is None):
         has, had = ("has", "without") if table.names is not None else ("does not have valid", "with")
         warn(f"X {has} feature names, but {who} was fitted {had} feature names", UserWarning)
     return align(table, schema, who)

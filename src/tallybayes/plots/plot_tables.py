@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from tallybayes.data.expansion import spread_row
+from tallybayes.data.expansion import expand_row
 from tallybayes.data.labels import positions, read_labels
 from tallybayes.data.schema import align
 from tallybayes.data.table import read_table
@@ -50,7 +50,7 @@ class Columns:
 
     def __init__(self, X: object, model: object = None) -> None:
         self.table = read_table(X)
-        if is_ours(model) and model.schema_.given is not None:
+        if is_ours(model) and model.schema_.expansion is not None:
             self.table = align(self.table, model.schema_)
         self.n = self.table.n
         self.names = [self.table.name(j) for j in range(self.table.d)]
@@ -190,8 +190,8 @@ def read_row(row: Any, names: list[str], model: TallyClassifier) -> dict[str, An
             f"row must be a dict from column to value, or a row of a pandas frame; got {type(row).__name__}."
         )
     found: dict[Any, Any] = dict(row) if isinstance(row, Mapping) else row.to_dict()
-    if model.schema_.given is not None:
-        found = spread_row(found, model.schema_.given)
+    if model.schema_.expansion is not None:
+        found = expand_row(found, model.schema_.expansion)
     if not isinstance(row, Mapping) and len(found) == len(names) and not set(found) & {*names, *range(len(names))}:
         found = dict(zip(names, found.values(), strict=True))
     return {pick(names, name): value for name, value in found.items() if not _is_missing(value)}

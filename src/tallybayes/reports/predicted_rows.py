@@ -104,7 +104,7 @@ def facts_section(rows: Judged, model: Told) -> Markup:
 
 def day_columns(schema: Schema) -> set[str]:
     """The columns that are the days of dates, since 1970."""
-    dates = [(j, g) for j, g in enumerate(schema.given or ()) if g.what in CALENDAR]
+    dates = [(j, g) for j, g in enumerate(schema.expansion or ()) if g.what in CALENDAR]
     return {g.by_part(j)[NUMBER[g.what]] for j, g in dates if NUMBER[g.what] in g.parts}
 
 

@@ -53,7 +53,7 @@ class Columns:
             found = type_of_labels(schema.levels[j].labels) if j in schema.levels else pa.float64()
             if found is not None:
                 types[name] = found
-        given = [g.name or f"x{j}" for j, g in enumerate(schema.given or ()) if g.what != "column"]
+        given = [g.name or f"x{j}" for j, g in enumerate(schema.expansion or ()) if g.what != "column"]
         types |= dict.fromkeys(given, pa.string())
         names = tuple(dict.fromkeys((*given, *read)))
         return cls(schema, names, frozenset(names), types, _core.JsonReader(names))

@@ -1,6 +1,6 @@
-"""table → numbers and codes: what the kernels read. Nothing is copied that is already in the right form.
+"""Table → numbers and codes that the kernels read, without copying what already has the right form.
 
-data.py has the forms; each of the others makes one of them.
+encoded.py has the result types; each of the other modules makes one of them.
 """
 
 from tallybayes.data.encoding.encoded import MISSING, UNSEEN, Coded, Codes, Data, Numbers, Sparse, Texts, rows_of

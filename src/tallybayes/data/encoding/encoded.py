@@ -1,4 +1,4 @@
-"""What distributions read: numbers, codes, sparse counts, codes of several sources, or texts."""
+"""What distributions read: numbers, codes, sparse counts, joint codes, or texts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class Numbers:
     @property
     def columns(self) -> _core.Columns:
         """Columns of the core: the same numbers, as compiled code reads them."""
-        made: _core.Columns | None = self.__dict__.get("made")  # functools' way takes a lock, as long as few rows do
+        made: _core.Columns | None = self.__dict__.get(
+            "made"
+        )  # functools.cached_property takes a lock, as long as a prediction of few rows
         if made is None:
             whole = _core.Columns(list(self.arrays) if self.matrix is None else self.matrix)
             made = whole if self.which is None else whole.select(list(self.which))
@@ -47,16 +49,16 @@ class Numbers:
 
     @property
     def n(self) -> int:
-        """int: how many rows there are."""
+        """int: number of rows."""
         return int(self.columns.n)
 
     @property
     def d(self) -> int:
-        """int: how many columns there are."""
+        """int: number of columns."""
         return int(self.columns.d)
 
     def block(self, span: slice) -> NDArray[np.float64]:
-        """Give some rows as float64.
+        """Some rows as float64.
 
         Parameters
         ----------
@@ -74,7 +76,7 @@ class Numbers:
         return np.ascontiguousarray(part.T, dtype=np.float64)
 
     def column(self, j: int) -> NDArray[np.float64]:
-        """Give a column as float64: for distributions written in NumPy.
+        """A column as float64, for distributions written in NumPy.
 
         Parameters
         ----------
@@ -108,13 +110,13 @@ class Codes:
 
     @property
     def n(self) -> int:
-        """int: how many rows there are."""
+        """int: number of rows."""
         return int(self.columns.n)
 
 
 @dataclass(frozen=True)
 class Sparse:
-    """A compressed sparse matrix of numbers; what is not stored is zero.
+    """A compressed sparse matrix of numbers; entries that are not stored are zero.
 
     Parameters
     ----------
@@ -131,11 +133,11 @@ class Sparse:
 
     @property
     def n(self) -> int:
-        """int: how many rows there are."""
+        """int: number of rows."""
         return int(self.csr.shape[0])
 
     def distinct(self) -> Sparse:
-        """Store each cell once: for what is not linear in x, two entries of one cell are not their sum.
+        """The same with each cell stored once, for what is not linear in x.
 
         Returns
         -------
@@ -149,7 +151,7 @@ class Sparse:
         return Sparse(csr)
 
     def dense_blocks(self, cells: int = 1 << 20) -> list[tuple[slice, Numbers]]:
-        """Give row blocks as dense numbers, for distributions that have no sparse form.
+        """Row blocks as dense numbers, for distributions that have no sparse form.
 
         Parameters
         ----------
@@ -169,16 +171,16 @@ class Sparse:
 
 @dataclass(frozen=True)
 class Coded:
-    """Columns as codes from several sources, for distributions that look at combinations of levels.
+    """Codes of columns of several types, for distributions over combinations of levels.
 
     Parameters
     ----------
     parts : tuple of (Codes, tuple of int)
         Codes, and which columns of the group they are.
     sizes : ndarray of int64
-        How many levels the schema knows of each column (0: the table's own integers, as many as there are).
+        Number of levels of each column in the schema (0: the table's own integers).
     n : int
-        How many rows there are.
+        Number of rows.
     reals : Numbers, default=None
         The last columns of the group, where they stay numbers.
     known : tuple of Levels or None, default=()
@@ -194,18 +196,18 @@ class Coded:
 
 @dataclass(frozen=True)
 class Texts:
-    """A column of texts as it lies there, for whoever reads its words block by block and keeps none.
+    """A column of texts whose words are read block by block.
 
     Parameters
     ----------
     held : Texts of the core
         The texts.
     words : Levels
-        The words that are known.
+        The vocabulary.
     cells : int
-        How many cells the others share.
+        Number of hashed cells for other words.
     count : callable
-        Gives the counts of the words, which are made only if somebody looks at them.
+        Makes the word counts, on demand.
     """
 
     held: _core.Texts
@@ -220,12 +222,12 @@ class Texts:
 
     @property
     def n(self) -> int:
-        """int: how many rows there are."""
+        """int: number of rows."""
         return len(self.held)
 
 
 Data = Numbers | Codes | Sparse | Coded | Texts
-LARGEST = 2**31 - 1
+MAX_CODE = 2**31 - 1
 
 
 def rows_of(data: Data, span: slice) -> Data:
@@ -235,7 +237,7 @@ def rows_of(data: Data, span: slice) -> Data:
     if isinstance(data, Sparse):
         return Sparse(data.csr[span])
     if isinstance(data, Codes):
-        room = np.full(data.columns.d, LARGEST, dtype=np.int64)
+        room = np.full(data.columns.d, MAX_CODE, dtype=np.int64)
         packed, _ = _core.pack_codes(data.columns, room, data.raw, span.start, span.stop - span.start)
         missing = packed == np.iinfo(packed.dtype).max
         return Codes(_core.Columns(list(np.where(missing, MISSING, packed.astype(np.int64)))))

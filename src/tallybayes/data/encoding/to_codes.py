@@ -1,4 +1,4 @@
-"""Columns as codes, whatever they are: of intervals where the schema cuts them, else of their levels."""
+"""Columns of any kind as codes: of intervals where the schema has cuts, else of levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tallybayes.data.table import Table
 
 @dataclass(frozen=True)
 class _Places:
-    """Which of some columns are cut and which have levels, as places among them and as columns; what is known."""
+    """Which columns have cuts and which have levels, by position in the group and in the table."""
 
     cut: tuple[int, ...]
     rest: tuple[int, ...]
@@ -44,8 +44,7 @@ def _places(schema: Schema, which: tuple[int, ...]) -> _Places:
 def coded(
     table: Table, schema: Schema, which: Sequence[int], grow: bool, sizes: Mapping[int, int], reals: int = 0
 ) -> tuple[Coded, Schema]:
-    """The given columns as codes: of their intervals where the schema cuts them, else of their levels. The last `reals`
-    of them stay numbers."""
+    """Columns as codes of intervals or levels; the last `reals` of them stay numbers."""
     columns, real = tuple(which[: len(which) - reals]), which[len(which) - reals :]
     places = _places(schema, columns)
     parts: list[tuple[Codes, tuple[int, ...]]] = []

@@ -1,4 +1,4 @@
-"""Numbers as those of their intervals, and where to cut."""
+"""Discretisation: cut points, and numbers as codes of their intervals."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tallybayes.data.table import Table
 from tallybayes.errors import OptionError
 from tallybayes.utils.array_types import Array
 
-CUT = ("real", "count")  # kinds that are cut into intervals where levels are wanted
+CUT = ("real", "count")  # kinds that are discretised where levels are wanted
 
 
 def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
-    """Numeric columns as the numbers of their intervals."""
+    """Numeric columns as codes of their intervals."""
     sizes, points = _cut_points(schema, tuple(which))
     return Codes(_core.digitize(dense(table, schema, which).columns, sizes, points))
 
 
 def cut_numbers(data: Numbers, cuts: Sequence[Cuts]) -> Codes:
-    """Numbers as those of the intervals of the given cuts, one for each column."""
+    """Numbers as codes of intervals; cuts: one for each column."""
     sizes = np.array([len(c.points) for c in cuts], dtype=np.int64)
     return Codes(_core.digitize(data.columns, sizes, np.concatenate([c.points for c in cuts])))
 
 
 def _cut_points(schema: Schema, which: tuple[int, ...]) -> tuple[Array, Array]:
-    """How many cuts each column has, and all of them; kept with the schema, since every question asks."""
+    """Number of cut points of each column, and all of them; cached in the schema for predictions."""
     found: tuple[Array, Array] | None = schema.memo.get(("cuts", which))
     if found is None:
         sizes = np.array([len(schema.cuts[j].points) for j in which], dtype=np.int64)
@@ -50,18 +50,18 @@ def learn_cuts(
     w: Array | None,
     K: int,
 ) -> Schema:
-    """The schema with cuts for those of the columns that are numbers: chosen once, from the first rows learned."""
+    """The schema with cuts of its numeric columns, chosen once on the first rows."""
     which = [j for j in columns if j not in schema.cuts and schema.kinds[j] in CUT]
     if not which:
         return schema
-    if method is None:  # what is not cut stays real, and is not among these; a file may say otherwise
+    if method is None:  # only a damaged model file gets here
         raise OptionError(f"Column {schema.name(which[0])!r} is neither cut nor kept real. Fit again.")
     found = find_cuts(dense(table, schema, which, learning=True), method, bins, y, w, K)
     return replace(schema, cuts={**schema.cuts, **dict(zip(which, found, strict=True))})
 
 
 def find_cuts(data: Numbers, method: str, bins: int, y: Array, w: Array | None, K: int) -> list[Cuts]:
-    """Where each column is cut by these rows, and the range that they have."""
+    """Cut points of each column, and its range."""
     if method == "mdl":
         sizes, points = _core.cuts_mdl(data.columns, y, w, K)
     elif method == "width":

@@ -1,4 +1,4 @@
-"""Columns as codes of their levels: through a dictionary, or as the table's own integers."""
+"""Columns as codes of their levels: by a dictionary, or the table's own integers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from tallybayes.errors import TableError, brief
 from tallybayes.utils.array_types import Array
 
 RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
-ARROW_COLUMNS = 4  # at a time: a table that must be converted to Arrow first is never there twice
+ARROW_COLUMNS = 4  # at a time, so that a table that is converted to Arrow is never in memory twice
 
 
 def levels(
     table: Table, schema: Schema, which: Sequence[int], grow: bool, sizes: Mapping[int, int]
 ) -> tuple[Codes, Schema]:
-    """The given columns as codes of their levels. grow: new labels are appended, else they are unseen.
+    """Columns as codes of their levels. grow: new labels are appended, else they are unseen.
 
-    Small non-negative integers in a matrix are their own codes; everything else goes through a dictionary. sizes: how
-    many codes have been their own so far, for columns that have no dictionary yet.
+    Small non-negative integers of a matrix are their own codes. sizes: how many such codes a column has had so far.
     """
     raw = _raw_codes(table, schema, which, grow)
     if raw is not None:
@@ -39,7 +38,7 @@ def levels(
 def level_codes(
     table: Table, schema: Schema, which: Sequence[int], grow: bool, sizes: Mapping[int, int]
 ) -> tuple[list[Array], Schema]:
-    """The codes as arrays, all of them through a dictionary."""
+    """The codes as arrays, all by a dictionary."""
     columns = raw_columns(table, which)
     known = [schema.levels[j] if j in schema.levels else _integers(sizes.get(j, 0), grow) for j in which]
     arrays: list[Array] = [np.empty(0, np.int8)] * len(columns)
@@ -63,7 +62,7 @@ def _integers(size: int, grow: bool) -> Levels:
 
 @lru_cache(maxsize=64)
 def _same_integers(size: int) -> Levels:
-    """For asking, which leaves them as they are: made once."""
+    """For predictions, which do not change them: cached."""
     return Levels(range(size))
 
 
@@ -92,7 +91,7 @@ def _column_codes(column: RawColumn, known: Levels, grow: bool, name: str) -> tu
         known = known.extend(column.declared, declared=True)
     if column.storage == "coded":
         return _translate(column, known), known
-    if column.storage == "moments":  # that are taken as labels
+    if column.storage == "datetimes":  # declared categorical
         column = RawColumn(as_strings(column.plain()), "objects", "categorical")
     if column.storage == "objects":
         if grow and column.kind == "real":
@@ -139,7 +138,7 @@ def _raw_codes(table: Table, schema: Schema, which: Sequence[int], grow: bool) -
 def _translate(column: RawColumn, known: Levels) -> Array:
     """Codes of the column's own categories → codes of the schema."""
     codes: Array = np.asarray(column.values)
-    whose, to = known.memo  # a frame of one row has all its categories: they are looked up once
+    whose, to = known.memo  # a frame of one row has all its categories: look them up once
     if whose is not column.declared:
         to = _translation(column, known)
         known.memo = (column.declared, to)

@@ -15,12 +15,12 @@ from tallybayes.data.table import Table
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array
 
-LEARNED = "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
-TEXTS = "They look like texts: NaiveBayes() reads their words, and CountVectorizer of scikit-learn counts them."
+FITTED_ADVICE = "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
+TEXT_ADVICE = "They look like texts: NaiveBayes() reads their words, and CountVectorizer of scikit-learn counts them."
 
 
 def numbers(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
-    """The given columns as numbers. learning: what they are could still be said otherwise."""
+    """Columns as numbers. learning: the user can still declare another kind."""
     if table.matrix is not None:
         return Numbers(table.matrix, None if len(which) == table.d else tuple(which))
     assert table.columns is not None
@@ -31,7 +31,7 @@ def _as_number(column: RawColumn, name: str, learning: bool) -> Array:
     if column.storage == "numbers":
         return np.asarray(column.values)
     if column.kind == "binary":
-        return _truth(column)
+        return _boolean(column)
     if column.scale is not None:
         return np.asarray(np.append(column.scale, np.nan)[column.values])
     values = column.plain()
@@ -39,9 +39,9 @@ def _as_number(column: RawColumn, name: str, learning: bool) -> Array:
     if not bad:  # categories that are numbers, or nothing but missing values
         return as_floats(values, name)
     row, value = bad[0], values[bad[0]]
-    advice = LEARNED
+    advice = FITTED_ADVICE
     if learning:
-        advice = TEXTS if looks_like_text(column) else _declare(name)
+        advice = TEXT_ADVICE if looks_like_text(column) else _declare(name)
     raise TableError(
         f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). {advice}",
         column=name,
@@ -56,33 +56,35 @@ def _declare(name: str) -> str:
 
 @contextmanager
 def kinds_are_settled() -> Iterator[None]:
-    """For rows that come after the first: what columns are can no longer be said otherwise."""
+    """After the first rows: errors advise to change the values, for the kinds are fixed."""
     try:
         yield
     except TableError as e:
-        advice = [] if e.column is None else [said for said in (TEXTS, _declare(e.column)) if str(e).endswith(said)]
+        advice = (
+            [] if e.column is None else [said for said in (TEXT_ADVICE, _declare(e.column)) if str(e).endswith(said)]
+        )
         if not advice:
             raise
-        said = str(e).removesuffix(advice[0]) + LEARNED
+        said = str(e).removesuffix(advice[0]) + FITTED_ADVICE
         raise TableError(said, column=e.column, row=e.row, value=e.value) from None
 
 
-def _truth(column: RawColumn) -> Array:
-    """True and False as 1 and 0, missing as NaN."""
+def _boolean(column: RawColumn) -> Array:
+    """Booleans as 1 and 0; missing values as NaN."""
     if column.storage == "coded":
         return np.where(column.values < 0, np.nan, column.values)
     return np.array([np.nan if not isinstance(v, bool | np.bool_) else float(v) for v in column.values])
 
 
 def dense(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
-    """The same, of a sparse matrix too: the columns that are asked for are made whole."""
+    """The same, also for a sparse matrix: its columns become dense."""
     if table.csr is None:
         return numbers(table, schema, which, learning)
     return Numbers(None, None, tuple(np.asarray(c.values, dtype=np.float64) for c in raw_columns(table, which)))
 
 
 def raw_columns(table: Table, which: Sequence[int]) -> list[RawColumn]:
-    """Columns as the table has them."""
+    """Columns of a table of any form."""
     if table.columns is not None:
         return [table.columns[j] for j in which]
     if table.matrix is not None:

@@ -1,4 +1,4 @@
-"""A column of texts as counts of words."""
+"""A text column as word counts."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from tallybayes.utils.array_types import Array
 
 @dataclass(frozen=True)
 class Splitting:
-    """How a text becomes words.
+    """Tokenisation of a text column.
 
     Parameters
     ----------
     analyzer : {'auto', 'word', 'char'}
-        What the pieces are made of.
+        Unit of the tokens.
     ngrams : tuple of (int, int)
-        How many of these a piece has, at least and at most.
+        Smallest and largest n of the n-grams.
     lowercase : bool
-        Whether capitals become small letters first.
+        Whether text is lowercased first.
     most : int
-        How many words have a place of their own.
+        Largest size of the vocabulary.
     cells : int
-        How many cells all others share.
+        Number of hashed cells for all other words.
     """
 
     analyzer: str
@@ -45,17 +45,14 @@ class Splitting:
 
     @property
     def way(self) -> tuple[str, tuple[int, int], bool]:
-        """tuple: how one text is split, whatever becomes of the words."""
+        """tuple: analyzer, ngrams, lowercase: what the tokenizer needs."""
         return self.analyzer, self.ngrams, self.lowercase
 
 
 def words(table: Table, schema: Schema, j: int, grow: bool, how: Splitting) -> tuple[Sparse, Schema, bool]:
-    """A column of texts as counts: column 0 is 1 where there is a text, column 1 + c counts word c of the schema.
-
-    grow: new words are appended to the schema; else they are left out. Third: new words had to share cells.
-    """
+    """Word counts (column 0: whether there is a text), the schema, and whether new words had to share hashed cells."""
     known = schema.levels.get(j, Levels())
-    with _told(schema, j):
+    with _named_errors(schema, j):
         values, indices, indptr, longer, shared = _core.word_counts(
             _text_values(table, schema, j), known.known, grow, *how.way, (how.most, how.cells)
         )
@@ -65,9 +62,9 @@ def words(table: Table, schema: Schema, j: int, grow: bool, how: Splitting) -> t
 
 
 def texts(table: Table, schema: Schema, j: int, how: Splitting) -> Texts:
-    """A column of texts whose words are looked up when somebody asks."""
+    """A text column whose words are looked up on demand."""
     known = schema.levels.get(j, Levels())
-    with _told(schema, j):
+    with _named_errors(schema, j):
         held = _core.Texts(_text_values(table, schema, j), how.way)
     return Texts(held, known, how.cells, lambda: words(table, schema, j, False, how)[0])
 
@@ -80,13 +77,12 @@ def word_sums(
     target: tuple[NDArray[np.int32], Array | None, int],
     once: bool,
 ) -> tuple[Array, Array, Schema] | None:
-    """How often each class has each word (K, words), the weight of its rows that have a text, and the longer schema.
+    """Word counts by class (K, words), weight of rows with a text, and the schema; None if the vocabulary overflows.
 
-    target: the class and the weight of each row, and how many classes there are. once: a word counts once for a row.
-    None if there are more words than may have a place of their own.
+    target: class codes, weights, number of classes. once: a word counts once per row.
     """
     known = schema.levels.get(j, Levels())
-    with _told(schema, j):
+    with _named_errors(schema, j):
         found = _core.word_sums(_text_values(table, schema, j), known.known, how.way, how.most, *target, once)
     if found is None:
         return None
@@ -95,8 +91,8 @@ def word_sums(
 
 
 @contextmanager
-def _told(schema: Schema, j: int) -> Iterator[None]:
-    """What the core cannot read, with the column's name."""
+def _named_errors(schema: Schema, j: int) -> Iterator[None]:
+    """Errors of the core with the column's name."""
     try:
         yield
     except _core.BadRow as e:
@@ -110,7 +106,7 @@ def _told(schema: Schema, j: int) -> Iterator[None]:
 
 
 def _text_values(table: Table, schema: Schema, j: int) -> object:
-    """The texts of a column as the core reads them."""
+    """A text column in a form that the core reads."""
     column = raw_columns(table, [j])[0]
     if column.storage == "arrow":
         return column.values.__arrow_c_stream__()

@@ -1,4 +1,4 @@
-"""A table in the order of a schema, by name or by place."""
+"""A table in the column order of a schema, matched by name or by position."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallybayes.data.expansion import spread, spread_table
+from tallybayes.data.expansion import expand, expand_table
 from tallybayes.data.raw_column import RawColumn
 from tallybayes.data.schema.columns import Schema
 from tallybayes.data.table import Table
@@ -15,37 +15,35 @@ from tallybayes.errors import OptionError, TableError, did_you_mean, listing
 
 
 def align(table: Table, schema: Schema, who: str = "this model") -> Table:
-    """The table as it is read: its columns in the schema's order, dates as their parts, without those that are left
-    out. A missing or surplus column is named. who: the model's name."""
+    """The expanded table in the schema's column order; refuses missing and unexpected columns."""
     if table.names is not None and table.names == schema.names:  # a table that is aligned already, too
         return table
-    expected = schema.given_names
+    expected = schema.input_names
     if table.names is not None and (expected is not None or table.container == "rows"):
         if table.container == "rows" and expected is None:
-            expected = tuple(f"x{j}" for j in range(schema.given_d))
+            expected = tuple(f"x{j}" for j in range(schema.n_inputs))
         assert expected is not None
         return _by_name(table, schema, expected)
-    if table.d != schema.given_d:
-        raise TableError(f"X has {table.d} features, but {who} is expecting {schema.given_d} features as input.")
-    if schema.given is None:
+    if table.d != schema.n_inputs:
+        raise TableError(f"X has {table.d} features, but {who} is expecting {schema.n_inputs} features as input.")
+    if schema.expansion is None:
         return table
-    return spread_table(in_columns(table), schema.given)
+    return expand_table(in_columns(table), schema.expansion)
 
 
 def _by_name(table: Table, schema: Schema, expected: tuple[str, ...]) -> Table:
-    """Columns by name. In place of a date its parts may be there; what is left out need not be there, and of dicts any
-    key: it is a missing value."""
+    """Match by name. A date may come as its parts; an identifier, and any key of a dict, may be absent."""
     assert table.names is not None
     assert table.columns is not None
-    given = schema.given_columns
-    parts = {name: g.columns(j) for j, (name, g) in enumerate(zip(expected, given, strict=True))}
+    expansion = schema.input_columns
+    parts = {name: g.columns(j) for j, (name, g) in enumerate(zip(expected, expansion, strict=True))}
     _check_names(table, parts, schema.extra)
     at = dict(zip(table.names, table.columns, strict=True))
     absent = RawColumn(np.full(table.n, np.nan), "numbers", "real")
     columns: list[RawColumn] = []
-    for name, g in zip(expected, given, strict=True):
+    for name, g in zip(expected, expansion, strict=True):
         if name in at:
-            columns += spread([at[name]], [g if g.name is not None else replace(g, name=name)])
+            columns += expand([at[name]], [g if g.name is not None else replace(g, name=name)])
         else:
             columns += [at.get(part, absent) for part in parts[name]]
     names = schema.names or expected
@@ -53,7 +51,7 @@ def _by_name(table: Table, schema: Schema, expected: tuple[str, ...]) -> Table:
 
 
 def _check_names(table: Table, parts: Mapping[str, tuple[str, ...]], extra: bool) -> None:
-    """parts: of each column that is expected, what it is read as. extra: others may be there."""
+    """Refuse missing and unexpected names. parts: expanded names by column; extra: others may be there."""
     there = dict.fromkeys(table.names or ())
     known = {*parts, *(part for own in parts.values() for part in own)}
     surplus = [] if extra else sorted(name for name in there if name not in known)
@@ -87,7 +85,7 @@ def _refuse_names(surplus: list[str], missing: list[str]) -> None:
 
 
 def in_columns(table: Table) -> Table:
-    """A matrix by its columns."""
+    """A matrix as a table of columns."""
     if table.columns is not None:
         return table
     if table.matrix is None:

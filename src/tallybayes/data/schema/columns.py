@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.expansion import Given
+from tallybayes.data.expansion import Expansion
 from tallybayes.data.schema.levels import Levels
 from tallybayes.data.table import Container
 from tallybayes.errors import OptionError, brief, listing
@@ -109,28 +109,28 @@ class Schema:
     chosen : dict from position to Choice, default={}
         The distributions that NaiveBayes chose for numbers, and by what; and the categories of so many levels that a
         network takes each by itself.
-    given : tuple of Given, default=None
-        The columns of the table as it is given, where they are not those that are read: a date is read as several
-        columns, and one that names rows is left out.
+    expansion : tuple of Expansion, default=None
+        What becomes of each column of the input table, where the model does not read the columns as they are: a date
+        is expanded into several columns, and an identifier is left out.
     extra : bool, default=False
         Whether a column that was not there at fit is left out; else it is an error.
 
     Attributes
     ----------
-    kinds, names, container, levels, cuts, ambiguous, chosen, given, extra
+    kinds, names, container, levels, cuts, ambiguous, chosen, expansion, extra
         As above.
     d : int
-        How many columns are read.
-    given_names : tuple of str or None
-        The names of the columns that are given, where they have names.
+        Number of columns after the expansion: those that the model reads.
+    input_names : tuple of str or None
+        The names of the columns of the input table, where they have names.
     dates : tuple of str
-        Those of them that are read as their parts: dates, times and durations.
+        The input columns that are expanded into their parts: dates, times and durations.
     needed_names : tuple of str or None
-        The same without ids, which need not be there.
-    given_columns : tuple of Given
-        The columns that are given, and what becomes of them.
-    given_d : int
-        How many columns are given.
+        The names of the input columns that must be present: all but identifiers.
+    input_columns : tuple of Expansion
+        What becomes of each column of the input table.
+    n_inputs : int
+        Number of columns of the input table.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class Schema:
     cuts: Mapping[int, Cuts] = field(default_factory=dict)
     ambiguous: tuple[int, ...] = ()
     chosen: Mapping[int, Choice] = field(default_factory=dict)
-    given: tuple[Given, ...] | None = None
+    expansion: tuple[Expansion, ...] | None = None
     extra: bool = False
     memo: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)  # made of it, see encode/
 
@@ -160,61 +160,61 @@ class Schema:
 
     @property
     def d(self) -> int:
-        """int: how many columns are read."""
+        """int: number of columns that the model reads."""
         return len(self.kinds)
 
     @property
-    def given_names(self) -> tuple[str, ...] | None:
-        """tuple of str or None: the names of the columns that are given, where they have names."""
-        if self.given is None:
+    def input_names(self) -> tuple[str, ...] | None:
+        """tuple of str or None: names of the columns of the input table, where they have names."""
+        if self.expansion is None:
             return self.names
-        names = tuple(g.name for g in self.given if g.name is not None)
-        return names if len(names) == len(self.given) else None
+        names = tuple(g.name for g in self.expansion if g.name is not None)
+        return names if len(names) == len(self.expansion) else None
 
     @property
-    def given_d(self) -> int:
-        """int: how many columns are given."""
-        return self.d if self.given is None else len(self.given)
+    def n_inputs(self) -> int:
+        """int: number of columns of the input table."""
+        return self.d if self.expansion is None else len(self.expansion)
 
     @property
     def dates(self) -> tuple[str, ...]:
-        """tuple of str: the columns that are given and read as their parts."""
-        found = [(j, g) for j, g in enumerate(self.given or ()) if g.what not in ("column", "id")]
+        """tuple of str: input columns that are expanded into their parts."""
+        found = [(j, g) for j, g in enumerate(self.expansion or ()) if g.what not in ("column", "id")]
         return tuple(g.called(j) for j, g in found)
 
     @property
     def needed_names(self) -> tuple[str, ...] | None:
-        """tuple of str or None: the names of the columns that must be given, where they have names; not of ids."""
-        names = self.given_names
+        """tuple of str or None: names of the input columns that must be present, where they have names; not of ids."""
+        names = self.input_names
         return (
             names
             if names is None
-            else tuple(n for n, g in zip(names, self.given_columns, strict=True) if g.what != "id")
+            else tuple(n for n, g in zip(names, self.input_columns, strict=True) if g.what != "id")
         )
 
     @property
-    def given_columns(self) -> tuple[Given, ...]:
-        """tuple of Given: the columns that are given, whether or not something becomes of them."""
-        if self.given is not None:
-            return self.given
-        return tuple(Given(None if self.names is None else name) for name in self.names or [""] * self.d)
+    def input_columns(self) -> tuple[Expansion, ...]:
+        """tuple of Expansion: what becomes of each column of the input table."""
+        if self.expansion is not None:
+            return self.expansion
+        return tuple(Expansion(None if self.names is None else name) for name in self.names or [""] * self.d)
 
-    def by_given(self, values: Array) -> Array:
-        """Add up numbers of the columns that are read, by the columns that are given.
+    def by_input(self, values: Array) -> Array:
+        """Sum values of the columns that the model reads by input column.
 
         Parameters
         ----------
         values : ndarray of shape (d,)
-            A number for each column that is read.
+            A value for each column that the model reads.
 
         Returns
         -------
-        ndarray of shape (given_d,)
-            The sums; 0 for one that is left out.
+        ndarray of shape (n_inputs,)
+            The sums; 0 for a column that is left out.
         """
-        if self.given is None:
+        if self.expansion is None:
             return values
-        ends = np.cumsum([len(g.columns(j)) for j, g in enumerate(self.given)]).tolist()
+        ends = np.cumsum([len(g.columns(j)) for j, g in enumerate(self.expansion)]).tolist()
         return np.array([values[start:end].sum() for start, end in pairwise([0, *ends])])
 
     def name(self, j: int) -> str:
@@ -296,7 +296,7 @@ class Schema:
     def __str__(self) -> str:
         notes = [self._note(j) for j in range(self.d)]
         lines = [f"{self.name(j)}: {self.kinds[j]}{'  ' * bool(note)}{note}" for j, note in enumerate(notes)]
-        ids = [f"{g.called(j)}: {g}" for j, g in enumerate(self.given or ()) if g.what == "id"]
+        ids = [f"{g.called(j)}: {g}" for j, g in enumerate(self.expansion or ()) if g.what == "id"]
         return "\n".join((*lines, *ids))
 
     def _note(self, j: int) -> str:

@@ -1,4 +1,4 @@
-"""What the columns of a table are, by their types and by what the user says of them."""
+"""Column kinds from the types of a table and from what the user declares (schema=)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from tallybayes.data.column_kinds import looks_like_date, looks_like_id, looks_like_text, mostly_repeats
-from tallybayes.data.expansion import Given, given_of, spread_table
+from tallybayes.data.expansion import Expansion, expand_table, expansion_of
 from tallybayes.data.raw_column import RawColumn
 from tallybayes.data.schema.alignment import align, in_columns
 from tallybayes.data.schema.columns import KINDS, Kind, Schema
@@ -17,38 +17,32 @@ from tallybayes.data.table import Table
 from tallybayes.errors import IdentifierColumnWarning, OptionError, TableError, TextColumnWarning, brief, listing, warn
 from tallybayes.utils.array_types import Array
 
-SAID: tuple[str, ...] = (*KINDS, "date", "id")  # what schema= may say of a column; these two are no kinds that are read
-FEW = 12  # an integer column with at most this many values might be categories
+DECLARABLE: tuple[str, ...] = (*KINDS, "date", "id")  # what schema= may declare; the last two are resolved before kinds
+MAX_AMBIGUOUS_VALUES = 12  # an integer column with at most this many values might be categories
 
 
 def infer_schema(
     table: Table,
-    given: object,
+    declared: object,
     default: Kind = "real",
     reads_text: bool = False,
     who: str = "this model",
     counted: Array | None = None,
 ) -> Schema:
-    """Kinds from the table's types, then what the user said of them.
-
-    Dates become columns of their own, and strings that are different in nearly every row are left out, with a warning:
-    `align` gives the table as it is then read. An integer column with few values is ambiguous: it is taken as real, and
-    listed. A column of strings that looks like text is text where the model reads text, else categories, with a
-    warning. who: the model's name; counted: which rows have a weight, None: all.
-    """
-    if isinstance(given, Schema):
-        align(table, given)  # raises if it does not fit
-        _check_text(given, reads_text, who)
-        return replace(given, container=table.container)
+    """The schema of the first rows. who: the model's name; counted: rows of positive weight (None: all)."""
+    if isinstance(declared, Schema):
+        align(table, declared)  # raises if it does not fit
+        _check_text(declared, reads_text, who)
+        return replace(declared, container=table.container)
     if table.d == 0:
         raise TableError(f"Found {table.n} dict(s) with 0 feature(s) while a minimum of 1 is required.")
-    all_count = counted is None or bool(counted.all())  # else other rows are the first
+    all_count = counted is None or bool(counted.all())  # else the first rows are others
     repeating = {id(c) for c in table.columns or () if all_count and mostly_repeats(c)}
-    words, columns = _given(table, _by_column(given, table.d), counted, repeating)
+    words, columns = _expansion(table, _by_column(declared, table.d), counted, repeating)
     if columns is not None:
-        table = spread_table(in_columns(table), columns)
-    schema = Schema(_kinds(table, default), table.names, table.container, given=columns)
-    said = _said(schema, words)
+        table = expand_table(in_columns(table), columns)
+    schema = Schema(_kinds(table, default), table.names, table.container, expansion=columns)
+    said = _declared_kinds(schema, words)
     said |= _texts(table, schema, said, reads_text, who, repeating)
     if said:
         schema = replace(schema, kinds=tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds)))
@@ -57,20 +51,20 @@ def infer_schema(
     return replace(schema, ambiguous=_ambiguous(table, schema, said))
 
 
-def _by_column(given: object, d: int) -> Mapping[object, object]:
+def _by_column(declared: object, d: int) -> Mapping[object, object]:
     """What schema= says, as a dict."""
-    if given is None or isinstance(given, str):
-        return {} if given is None else dict.fromkeys(range(d), given)
-    if not isinstance(given, Mapping):
-        raise OptionError(f"schema must be a kind, a dict of kinds or a Schema; got {type(given).__name__}.")
-    return given
+    if declared is None or isinstance(declared, str):
+        return {} if declared is None else dict.fromkeys(range(d), declared)
+    if not isinstance(declared, Mapping):
+        raise OptionError(f"schema must be a kind, a dict of kinds or a Schema; got {type(declared).__name__}.")
+    return declared
 
 
-def _given(
+def _expansion(
     table: Table, said: Mapping[object, object], counted: Array | None, repeating: Container[int]
-) -> tuple[Mapping[object, object], tuple[Given, ...] | None]:
-    """What is said of the columns that are read, and what becomes of those that are given; None: they are the same."""
-    own = _said_of_given(table, said)
+) -> tuple[Mapping[object, object], tuple[Expansion, ...] | None]:
+    """Declared kinds of the expanded columns, and the expansion; None if there is nothing to expand."""
+    own = _declared_inputs(table, said)
     if table.columns is None:
         if not {"date", "id"} & set(own.values()):
             return said, None
@@ -78,47 +72,49 @@ def _given(
     found = _becomes(table, own, counted, repeating)
     if all(g.what == "column" for g in found):
         return said, None
-    rest = {key: kind for key, kind in said.items() if _place(table, key) is None}  # of parts, or of none
+    rest = {key: kind for key, kind in said.items() if _place(table, key) is None}  # parts, or unknown columns
     rest |= {found[j].columns(j)[0]: kind for j, kind in own.items() if kind not in ("date", "id")}
     return rest, found
 
 
 def _becomes(
     table: Table, own: Mapping[int, object], counted: Array | None, repeating: Container[int]
-) -> tuple[Given, ...]:
-    """What becomes of each column, by what it holds and what is said of it; what is left out unasked is told."""
+) -> tuple[Expansion, ...]:
+    """The expansion of each column; warns of identifiers that nobody declared."""
     assert table.columns is not None
     names = table.names or [None] * table.d
     found = tuple(
-        Given(name, "column")
+        Expansion(name, "column")
         if j not in own and id(column) in repeating
         else _of_column(column, name, j, own.get(j), counted)
         for j, (column, name) in enumerate(zip(table.columns, names, strict=True))
     )
     if all(g.what == "id" for g in found):
+        shown = [table.name(j) for j in range(table.d)]
         raise TableError(
-            f"Every row has a value of its own in every column ({listing([table.name(j) for j in range(table.d)])}): "
+            f"Nearly every row has a distinct value in every column ({listing(shown)}): "
             f"nothing can be learned about other rows. schema={{{table.name(0)!r}: 'categorical'}} takes one as it is."
         )
     ids = [j for j, g in enumerate(found) if g.what == "id" and j not in own]
     if ids:
         dates = [table.name(j) for j in ids if looks_like_date(table.columns[j])]
-        _tell_ids([table.name(j) for j in ids], dates)
+        _warn_ids([table.name(j) for j in ids], dates)
     return found
 
 
-def _of_column(column: RawColumn, name: str | None, j: int, said: object, counted: Array | None) -> Given:
-    if said == "date" or (column.storage == "moments" and said in (None, "real", "count")):
-        return given_of(column, name, j, said, counted)
+def _of_column(column: RawColumn, name: str | None, j: int, said: object, counted: Array | None) -> Expansion:
+    if said == "date" or (column.storage == "datetimes" and said in (None, "real", "count")):
+        return expansion_of(column, name, j, said, counted)
     names_rows = said == "id" or (said is None and looks_like_id(column, counted))
-    return Given(name, "id" if names_rows else "column")
+    return Expansion(name, "id" if names_rows else "column")
 
 
-def _said_of_given(table: Table, said: Mapping[object, object]) -> dict[int, object]:
-    """What is said of columns as they are given, by position."""
+def _declared_inputs(table: Table, said: Mapping[object, object]) -> dict[int, object]:
+    """Declared kinds of input columns, by position."""
     for column, kind in said.items():
-        if kind not in SAID:
-            raise OptionError(f"Column {brief(column)} was given the kind {brief(kind)}. Allowed: {', '.join(SAID)}.")
+        if kind not in DECLARABLE:
+            allowed = ", ".join(DECLARABLE)
+            raise OptionError(f"Column {brief(column)} was given the kind {brief(kind)}. Allowed: {allowed}.")
     places = {key: _place(table, key) for key in said}
     return {j: said[key] for key, j in places.items() if j is not None}
 
@@ -130,10 +126,10 @@ def _place(table: Table, column: object) -> int | None:
         return None
 
 
-def _tell_ids(names: Sequence[str], dates: Sequence[str]) -> None:
+def _warn_ids(names: Sequence[str], dates: Sequence[str]) -> None:
     read = f" schema={{{dates[0]!r}: 'date'}} reads {dates[0]!r} as dates." if dates else ""
     warn(
-        f"Column(s) {listing(names, most=20)}: nearly every row has a value of its own, from which nothing can be "
+        f"Column(s) {listing(names, most=20)}: nearly every row has a distinct value, from which nothing can be "
         f"learned about other rows. They are left out; schema={{{names[0]!r}: 'id'}} says so without this warning, "
         f"schema={{{names[0]!r}: 'categorical'}} takes them as they are.{read}",
         IdentifierColumnWarning,
@@ -141,7 +137,7 @@ def _tell_ids(names: Sequence[str], dates: Sequence[str]) -> None:
 
 
 def _kinds(table: Table, default: Kind) -> tuple[Kind, ...]:
-    """What the types say. default: what numbers are."""
+    """Kinds by type. default: the kind of numbers."""
     if table.columns is not None:
         return tuple(_kind(c, default) for c in table.columns)
     truth = table.matrix is not None and table.matrix.dtype == bool and default == "real"
@@ -149,15 +145,15 @@ def _kinds(table: Table, default: Kind) -> tuple[Kind, ...]:
 
 
 def _kind(column: RawColumn, default: Kind) -> Kind:
-    """A column of moments that is not spread is said to be something else."""
+    """A column of datetimes that is not expanded was declared to be categorical."""
     return default if column.kind == "real" else "categorical" if column.kind == "date" else column.kind
 
 
-def _said(schema: Schema, given: Mapping[object, object]) -> dict[int, Kind]:
-    """What the user says, by position."""
-    found = {schema.position(column): cast(Kind, kind) for column, kind in given.items()}
-    for column, kind in given.items():
-        if kind not in KINDS:  # a part of a date is no date, and no id
+def _declared_kinds(schema: Schema, declared: Mapping[object, object]) -> dict[int, Kind]:
+    """Declared kinds, by position."""
+    found = {schema.position(column): cast(Kind, kind) for column, kind in declared.items()}
+    for column, kind in declared.items():
+        if kind not in KINDS:  # a part of a date is neither a date nor an id
             raise OptionError(f"Column {brief(column)} was given the kind {brief(kind)}. Allowed: {', '.join(KINDS)}.")
     return found
 
@@ -165,17 +161,17 @@ def _said(schema: Schema, given: Mapping[object, object]) -> dict[int, Kind]:
 def _texts(
     table: Table, schema: Schema, said: Mapping[int, Kind], reads_text: bool, who: str, repeating: Container[int]
 ) -> Mapping[int, Kind]:
-    """Columns that look like text, of which nothing is said: text, or categories with a warning."""
+    """Undeclared columns that look like text: text where the model reads it, else categories with a warning."""
     if table.columns is None:
         return {}
     left = [(j, c) for j, c in enumerate(table.columns) if j not in said and id(c) not in repeating]
     found = [j for j, column in left if looks_like_text(column)]
     if found and not reads_text:
-        _tell_text([schema.name(j) for j in found], who)
+        _warn_text([schema.name(j) for j in found], who)
     return dict.fromkeys(found, "text" if reads_text else "categorical")
 
 
-def _tell_text(names: Sequence[str], who: str) -> None:
+def _warn_text(names: Sequence[str], who: str) -> None:
     warn(
         f"Column(s) that look like text: {listing(names)}. {who} takes each text as a category, and learns little from "
         "texts that hardly repeat; NaiveBayes and BayesClassifier read the words. "
@@ -194,9 +190,9 @@ def _check_text(schema: Schema, reads_text: bool, who: str) -> None:
 
 
 def _ambiguous(table: Table, schema: Schema, said: Mapping[int, Kind]) -> tuple[int, ...]:
-    """Columns of integers that may be categories, of which nothing is said."""
+    """Undeclared integer columns that may be categories."""
     if table.columns is None and (table.matrix is None or table.matrix.dtype.kind not in "iu"):
-        return ()  # without a look at each of perhaps very many columns
+        return ()  # there may be very many columns
     return tuple(j for j, kind in enumerate(schema.kinds) if j not in said and kind == "real" and _may_be(table, j))
 
 
@@ -210,4 +206,4 @@ def _may_be(table: Table, j: int) -> bool:
 def _few(values: Array) -> bool:
     some = values[:10_000]
     found = len(set(some.tolist())) if some.dtype == object else len(np.unique(some))
-    return found <= FEW and 2 * found < len(values)
+    return found <= MAX_AMBIGUOUS_VALUES and 2 * found < len(values)

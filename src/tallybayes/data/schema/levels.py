@@ -1,4 +1,4 @@
-"""The labels of a column by code, in a list that only grows."""
+"""The levels of a categorical column: labels by code, append-only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Levels:
     labels : iterable, default=()
         The labels, in the order of their codes; or what another holds as `known`.
     declared : frozenset of int, default=frozenset()
-        Codes that the column's type lists, met or not.
+        Codes that the column's type lists, seen or not.
     """
 
     __slots__ = ("_labels", "declared", "known", "memo")
