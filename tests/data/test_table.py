@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse
 
 import tallybayes as tb
-from tallybayes.data.table import FEW_ROWS, _frame_of, _from_frame, read_table
+from tallybayes.data.table import MAX_COPIED_ROWS, _frame_of, _from_frame, read_table
 from tallybayes.errors import TableError, TallybayesError
 
 LENGTH = [1.0, 2.5, None, 4.0, 0.5, 3.0]
@@ -335,7 +335,7 @@ def frames_of_pandas() -> dict[str, pd.DataFrame]:
         "one block": numbers,
         "every second row": numbers[::2],
         "columns apart": apart,
-        "many rows": pd.DataFrame(rng.normal(size=(FEW_ROWS + 1, 2)), columns=["a", "b"]),
+        "many rows": pd.DataFrame(rng.normal(size=(MAX_COPIED_ROWS + 1, 2)), columns=["a", "b"]),
         "whole numbers": pd.DataFrame(np.arange(6).reshape(3, 2), columns=["a", "b"]),
         "numbers as names": pd.DataFrame(np.zeros((2, 2), dtype="f4")),
         "truths as names": pd.DataFrame({True: [1.0, 2.0], False: [3, 4]}),
