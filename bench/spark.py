@@ -95,8 +95,8 @@ def parts() -> None:
             columns += [f"c{j}" for j in range(5)]
         plan = model.plan(t, "label", columns=columns)
         X, y = t.select(columns), t["label"].to_numpy()
-        counting = least(lambda plan=plan, X=X, y=y: plan.count(X, y), 3, time.process_time) / t.num_rows  # type: ignore[misc]
-        sent = compressed(tb.to_bytes(plan.count(X, y)))
+        counting = least(lambda plan=plan, X=X, y=y: plan.copy().partial_fit(X, y), 3, time.process_time) / t.num_rows  # type: ignore[misc]
+        sent = compressed(tb.to_bytes(plan.copy().partial_fit(X, y)))
         merging = least(lambda sent=sent: merge_parts([sent] * 16), 3, time.process_time) / 16  # type: ignore[misc]
         name = type(model).__name__
         print(

@@ -227,7 +227,7 @@ def adding(rows: Rows, y: list[str]) -> None:
     whole = NaiveBayes("gaussian").fit(rows, y)
     here = NaiveBayes("gaussian").fit(rows[:half], y[:half])
     there = NaiveBayes("gaussian").fit(rows[half:], y[half:])
-    both = here + there
+    both = here.copy().merge(there)
     asked = rows[:2000]
     print("Two machines see half of the rows each, and send models, not data:\n")
     for name, model in (("here", here), ("there", there), ("here + there", both), ("fit of all rows", whole)):

@@ -140,7 +140,7 @@ def test_only_reals_learn_by_adding() -> None:
     for make in (tb.BayesNetwork, tb.AODE, tb.TAN):
         whole = make(cuts=None).fit(X, y)
         stream = make(cuts=None).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
-        merged = make(cuts=None).fit(X[:20], y[:20]) + make(cuts=None).fit(X[20:], y[20:])
+        merged = make(cuts=None).fit(X[:20], y[:20]).merge(make(cuts=None).fit(X[20:], y[20:]))
         less = make(cuts=None).fit(np.concatenate([X, X[:9]]), np.concatenate([y, y[:9]])).forget(X[:9], y[:9])
         for model in (stream, merged, less):
             np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-9)

@@ -313,7 +313,7 @@ def test_a_registered_distribution_keeps_the_laws() -> None:
     def same(model: Any) -> None:
         np.testing.assert_allclose(model.predict_joint_log_proba(new), truth, rtol=1e-9)
 
-    same(make().fit(X[:30], Y[:30]) + make().fit(X[30:], Y[30:]))
+    same(make().fit(X[:30], Y[:30]).merge(make().fit(X[30:], Y[30:])))
     same(make().partial_fit(X[:1], Y[:1]).partial_fit(X[1:], Y[1:]))
     same(make().fit(np.vstack([X, new]), np.append(Y, [0] * 9)).forget(new, [0] * 9))
     same(make().fit(X, Y, sample_weight=np.full(n, 2.0)))

@@ -105,9 +105,9 @@ def same(other: Any, than: Any = FITTED) -> None:
 
 
 def test_parts_add_and_rows_are_forgotten() -> None:
-    same(model().fit(X[:100], Y[:100]) + model().fit(X[100:], Y[100:]))
+    same(model().fit(X[:100], Y[:100]).merge(model().fit(X[100:], Y[100:])))
     same(model().fit(pd.concat([X, X[:9]]), [*Y, *Y[:9]]).forget(X[:9], Y[:9]))
-    same(tb.merge_all([FITTED.count(X[:50], Y[:50]), FITTED.count(X[50:], Y[50:])]))
+    same(tb.merge_all([FITTED.empty().partial_fit(X[:50], Y[:50]), FITTED.empty().partial_fit(X[50:], Y[50:])]))
 
 
 def test_left_out_rows_are_judged_by_a_fit_without_them() -> None:
@@ -126,7 +126,7 @@ def test_engines_plan_and_count_it(tmp_path: Path) -> None:
     table.to_parquet(tmp_path / "t.parquet")
     same(model().learn_from(str(tmp_path / "t.parquet"), "target"))
     plan = model().plan(table, "target")
-    same(tb.merge_all([plan.count(X[:150], Y[:150]), plan.count(X[150:], Y[150:])]))
+    same(tb.merge_all([plan.copy().partial_fit(X[:150], Y[:150]), plan.copy().partial_fit(X[150:], Y[150:])]))
 
 
 def test_semi_supervised_rows_and_a_temperature() -> None:

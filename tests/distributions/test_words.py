@@ -289,9 +289,8 @@ def test_more_words_than_the_bound_share_cells() -> None:
     model.partial_fit(more, ["a"] * 50).forget(more, ["a"] * 50)
     np.testing.assert_allclose(model.predict_log_proba(rows), before, rtol=1e-9)
     with pytest.warns(SharedWordsWarning):
-        both = NaiveBayes(Words(max_words=24)).fit(rows[:50], y[:50]) + NaiveBayes(Words(max_words=24)).fit(
-            rows[50:], y[50:]
-        )
+        first, second = [NaiveBayes(Words(max_words=24)).fit(rows[s], y[s]) for s in (slice(50), slice(50, None))]
+    both = first.merge(second)
     assert sum(isinstance(w, str) for w in both.schema_.levels[0].labels) == 24
     assert both.predictor_.fitted.terms[0].statistics.count.sum() == 300  # no word is lost
 

@@ -88,8 +88,8 @@ def test_parts_counted_with_a_plan_are_the_whole_counted_with_it(name: str) -> N
     plan = MODELS[name]().plan(t, "kind", columns=features(t).column_names, rows=500)
     assert plan.class_count_.sum() == 0
     y = t["kind"].to_pylist()
-    whole = plan.count(features(t), y)
-    parts = [plan.count(features(t).slice(i, 700), y[i : i + 700]) for i in range(0, 3000, 700)]
+    whole = plan.copy().partial_fit(features(t), y)
+    parts = [plan.copy().partial_fit(features(t).slice(i, 700), y[i : i + 700]) for i in range(0, 3000, 700)]
     merged = tb.merge_all(tb.from_bytes(tb.to_bytes(part)) for part in parts)
     learned = MODELS[name]().learn_from(t, "kind", columns=features(t).column_names, plan=plan)
     for other in (merged, learned):

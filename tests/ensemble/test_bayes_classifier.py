@@ -906,7 +906,7 @@ def edited(model: Any, key: str, value: Any) -> Any:
             term = replace(term, statistics=changed(term.statistics, {key: value}))
         else:
             term = replace(term, distribution=replace(term.distribution, **{key: value}))
-        twin.hold(replace(fitted, terms=(term,)))
+        twin._hold(replace(fitted, terms=(term,)))
         patch.setattr("tallybayes.io.model_document.from_document", lambda *_: None)  # save would refuse it
         return to_bytes(twin)
 

@@ -174,7 +174,7 @@ def test_noise_has_no_neighbours() -> None:
 def test_parts_add_and_are_forgotten(learned: Any) -> None:
     model, X, y = learned
     first, second = (model.empty().partial_fit(X[half], y[half]) for half in (slice(0, 350), slice(350, None)))
-    both, whole = first + second, model.empty().partial_fit(X, y)
+    both, whole = first.copy().merge(second), model.empty().partial_fit(X, y)
     np.testing.assert_allclose(both.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
     both.forget(X[350:], y[350:])
     np.testing.assert_allclose(both.predict_proba(X), first.predict_proba(X), rtol=0, atol=1e-9)

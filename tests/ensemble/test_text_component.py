@@ -131,7 +131,7 @@ def test_learning_by_adding(fitted: BayesClassifier) -> None:
     asked = table(20, seed=3)[0]
     np.testing.assert_allclose(again.forget(rows, y).predict_proba(asked), fitted.predict_proba(asked), atol=1e-9)
     other = fitted.empty().partial_fit(rows, y)
-    merged = (fitted + other).predict_proba(asked)
+    merged = fitted.copy().merge(other).predict_proba(asked)
     np.testing.assert_allclose(merged, fitted.copy().partial_fit(rows, y).predict_proba(asked), atol=1e-9)
 
 

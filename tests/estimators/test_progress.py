@@ -63,10 +63,10 @@ def test_every_model_tells_if_asked(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_every_model_has_the_parameter() -> None:
     models = [
-        v for v in vars(tb).values() if inspect.isclass(v) and "tempered" in getattr(v, "parameter_names", list)()
+        v for v in vars(tb).values() if inspect.isclass(v) and "tempered" in getattr(v, "_get_param_names", list)()
     ]
     assert len(models) > 10
-    assert all("verbose" in model.parameter_names() for model in models)
+    assert all("verbose" in model._get_param_names() for model in models)
 
 
 @pytest.mark.parametrize("stderr", [io.StringIO(), None])

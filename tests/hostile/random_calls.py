@@ -128,7 +128,7 @@ ASK = (
     "model.predict_one({row})",
     "repr(model)",
     "sound(pickle.loads(pickle.dumps(model)).merge(model), {X})",
-    "sound(model + model.copy(), {X})",
+    "sound(model.copy().merge(model), {X})",
     "sound(tb.BayesDecision(model, reject={number}).fit({X}, {y}), {X})",
     "sound(tb.BayesDecision(model).fit({X}, {y}, sample_weight={w}), {X})",
     "sound(tb.SemiSupervised(model, max_iter=5).fit({X}, {some}), {X})",

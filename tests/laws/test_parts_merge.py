@@ -29,7 +29,7 @@ def planned(name: str, n: int = 90) -> tuple[Any, Any, Any]:
 def parts_of(plan: Any, X: Any, y: Any, cuts: list[int]) -> list[Any]:
     ends = [0, *cuts, len(y)]
     rows = np.arange(len(y))
-    return [plan.count(take(X, rows[a:b]), y[a:b]) for a, b in pairwise(ends)]
+    return [plan.copy().partial_fit(take(X, rows[a:b]), y[a:b]) for a, b in pairwise(ends)]
 
 
 @pytest.mark.parametrize("name", list(ALL))
@@ -67,7 +67,7 @@ def test_the_order_of_parts_does_not_matter(name: str) -> None:
 
 def test_a_level_that_only_one_part_has_is_kept_and_sorted() -> None:
     plan = tb.NaiveBayes().fit([{"sky": "grey"}], ["stay"]).empty()
-    parts = [plan.count([{"sky": sky}], ["sail"]) for sky in ("red", "blue", "clear")]
+    parts = [plan.copy().partial_fit([{"sky": sky}], ["sail"]) for sky in ("red", "blue", "clear")]
     for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
         merged = tb.merge_all([parts[i] for i in order])
         assert merged.schema_.levels[0].labels == ("grey", "blue", "clear", "red")
@@ -78,7 +78,7 @@ def test_a_level_that_only_one_part_has_is_kept_and_sorted() -> None:
 
 def test_counting_leaves_the_plan_as_it_is() -> None:
     model = tb.GaussianNB().fit([[1.0], [2.0]], ["a", "b"])
-    part = model.count([[5.0]], ["c"])
+    part = model.empty().partial_fit([[5.0]], ["c"])
     assert model.classes_.tolist() == ["a", "b"]
     assert part.classes_.tolist() == ["a", "b", "c"]
     assert part.class_count_.tolist() == [0.0, 0.0, 1.0]
@@ -90,7 +90,9 @@ def test_weights_and_missing_values_count_in_parts() -> None:
     X[rng.random(X.shape) < 0.2] = np.nan
     whole = tb.GaussianNB().fit(X, y, w)
     plan = whole.empty()
-    merged = tb.merge_all(plan.count(X[i : i + 9], y[i : i + 9], w[i : i + 9]) for i in range(0, 50, 9))
+    merged = tb.merge_all(
+        plan.copy().partial_fit(X[i : i + 9], y[i : i + 9], sample_weight=w[i : i + 9]) for i in range(0, 50, 9)
+    )
     same_answers(merged, whole, X)
 
 
@@ -122,7 +124,7 @@ def test_a_process_can_count_without_scikit_learn() -> None:
     plan = tb.to_bytes(tb.NaiveBayes().fit([{"sky": "grey", "wind": 2.0}], ["stay"]).empty())
     code = (
         "import sys; import tallybayes as tb; plan = tb.from_bytes(sys.stdin.buffer.read());"
-        "part = plan.count([{'sky': 'red', 'wind': 3.0}], ['sail']);"
+        "part = plan.copy().partial_fit([{'sky': 'red', 'wind': 3.0}], ['sail']);"
         "sys.stdout.buffer.write(tb.to_bytes(tb.merge_all([part, part])));"
         "assert 'sklearn' not in sys.modules"
     )

@@ -109,7 +109,7 @@ def test_two_models_agree_through_the_schema() -> None:
     X, y = table()
     first = tb.NaiveBayes().fit(X[:500], y[:500])
     second = tb.NaiveBayes(schema=first.schema_).fit(X[500:], y[500:])
-    both = first + second
+    both = first.copy().merge(second)
     whole = tb.NaiveBayes(schema=first.schema_).fit(X, y)
     np.testing.assert_allclose(both.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
     with pytest.raises(MergeError, match=r"taken as 'gaussian' in one model and as .*schema=first.schema_"):

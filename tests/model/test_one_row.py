@@ -501,7 +501,7 @@ def test_rows_and_tables_take_turns() -> None:
     model.forget([r for r, _, _ in gone], [y for _, y, _ in gone]).decay(0.5)
     truth.forget([r for r, _, _ in gone], [y for _, y, _ in gone]).decay(0.5)
     same(model, truth, {"a": 0.3, "b": "y"})
-    merged = model + model
+    merged = model.copy().merge(model)
     model.learn_one({"a": 9.0, "b": "x"}, "u")
     np.testing.assert_allclose(merged.class_count_, 2 * truth.class_count_)
 

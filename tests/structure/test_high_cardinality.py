@@ -123,7 +123,7 @@ def test_models_that_settled_differently_do_not_merge_and_say_what_to_do() -> No
     other = AODE(schema=first.schema_).fit(few, z)
     assert apart_of(other) == ["wide"]
     both = AODE().fit(X, y).partial_fit(few, z)
-    np.testing.assert_array_equal((first + other).predict_proba(X), both.predict_proba(X))
+    np.testing.assert_array_equal(first.copy().merge(other).predict_proba(X), both.predict_proba(X))
     kept = AODE(schema=second.schema_).fit(X, y)  # a schema that is given settles it
     assert apart_of(kept) == []
     assert apart_of(second + kept) == []
@@ -137,7 +137,9 @@ def test_where_all_stand_apart_it_is_naive_bayes(make: Any) -> None:
     model, naive = make().fit(X, y), NaiveBayes().fit(X, y)
     assert apart_of(model) == ["p", "q", "r"]
     np.testing.assert_array_equal(model.predict_proba(X), naive.predict_proba(X))
-    np.testing.assert_array_equal((model + model).predict_proba(X), (naive + naive).predict_proba(X))
+    np.testing.assert_array_equal(
+        model.copy().merge(model).predict_proba(X), naive.copy().merge(naive).predict_proba(X)
+    )
     assert model.sample(5, random_state=0)[0].shape == (5, 3)
     if isinstance(model, TAN | SPODE | KDB):
         assert model.graph_.edges == ()
@@ -230,5 +232,5 @@ def test_a_plan_keeps_it_for_all_parts() -> None:
     whole = AODE().fit(X, y)
     plan = AODE().plan(X.assign(y=y), "y")
     assert apart_of(plan) == ["wide"]
-    parts = [plan.count(X[:450], y[:450]), plan.count(X[450:], y[450:])]
+    parts = [plan.copy().partial_fit(X[:450], y[:450]), plan.copy().partial_fit(X[450:], y[450:])]
     np.testing.assert_allclose(merge_all(parts).predict_proba(X), whole.predict_proba(X), rtol=1e-12)

@@ -31,7 +31,7 @@ def model_class(name: str) -> Any:
 def make_model(name: str, given: Sequence[str], schema: object) -> Any:
     """schema: kinds by column, or another model's schema."""
     model = model_class(name)
-    allowed = model.parameter_names()
+    allowed = list(model._get_param_names())
     options = pairs(given, "--set")
     for key in options:
         if key not in allowed:

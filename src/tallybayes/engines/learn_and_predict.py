@@ -13,6 +13,7 @@ from tallybayes.engines.source import ColumnRoles, RowSource
 from tallybayes.engines.survey import Survey
 from tallybayes.errors import OptionError, brief, is_number, listening
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.learning import schema_of
 
 Model = TypeVar("Model", bound=TallyClassifier)
 
@@ -59,7 +60,7 @@ def choose_on_sample(model: Model, survey: Survey, roles: ColumnRoles) -> Model:
         found = survey.labels[roles.target[0]]
         if found is not None and len(found):
             fitted = fitted.reclass(union(fitted.classes, read_labels(found, len(found))[1]))
-    return chosen.holding(replace(fitted, schema=schema.with_levels(levels)))
+    return chosen._holding(replace(fitted, schema=schema.with_levels(levels)))
 
 
 def learn(
@@ -81,8 +82,8 @@ def learn(
     else:
         first = here.head(roles)
         with listening():  # what there is to say of columns is said by the fit
-            schema = model.schema_of(roles.split(first.sample)[0])
-        if model.settles_on_rows(schema):
+            schema = schema_of(model, roles.split(first.sample)[0])
+        if model._settles_on_rows(schema):
             _read_twice(here, model)
             first = here.survey(roles, SAMPLE_ROWS, SAMPLE_PIECES)
         base = choose_on_sample(model, first, roles)

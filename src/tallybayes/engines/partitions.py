@@ -105,6 +105,7 @@ def add_surveys(parts: Iterable[Survey | None]) -> Survey | None:
 
 def count_part(plan: bytes, roles: ColumnRoles, tables: Iterable[pa.Table]) -> bytes | None:
     """The model of one part, as bytes; None if it has no rows."""
+    from tallybayes.estimators.learning import learn_batches
     from tallybayes.io import from_bytes, to_bytes
 
     bulk = in_bulk(tables, batch_rows(len(roles.columns)))
@@ -117,7 +118,7 @@ def count_part(plan: bytes, roles: ColumnRoles, tables: Iterable[pa.Table]) -> b
         for table in bulk:
             yield roles.split(table)
 
-    return compressed(to_bytes(from_bytes(plan).learn_batches(labelled())))
+    return compressed(to_bytes(learn_batches(from_bytes(plan), labelled())))
 
 
 def merge_parts(parts: Sequence[bytes | None]) -> bytes | None:
@@ -151,7 +152,7 @@ def received_model(plan: Model, whole: bytes | None) -> Model | None:
     """The plan with what was counted, and its own parameters; None if no row counts."""
     from tallybayes.io import from_bytes
 
-    found = None if whole is None else plan.holding(from_bytes(decompressed(whole)).fitted_)
+    found = None if whole is None else plan._holding(from_bytes(decompressed(whole)).fitted_)
     return found if found is not None and found.class_count_.sum() > 0 else None
 
 

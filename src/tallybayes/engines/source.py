@@ -269,7 +269,9 @@ class RowSource(ABC):
         classifier
             A model of these rows alone.
         """
-        part = plan.empty().learn_batches(self._labelled(roles))
+        from tallybayes.estimators.learning import learn_batches
+
+        part = learn_batches(plan.empty(), self._labelled(roles))
         if not part.class_count_.sum() > 0:
             raise self.no_rows()
         return part

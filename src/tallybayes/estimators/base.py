@@ -1,124 +1,894 @@
-"""The face that all classifiers of this library share: learn, forget, merge, decay; predict in every form.
+"""The interface that all classifiers of this library share.
 
-Every way of learning is the same line: rows are read, counted, and added to what was there.
+Documented methods that delegate: to functions of this package, to `Fitted` and to `Predictor`. Every way of learning is
+the same line: rows are read, counted, and added to what was there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-from tallybayes.data.encoding import CUT
-from tallybayes.data.schema import Schema, infer_schema
-from tallybayes.data.table import read_table
-from tallybayes.errors import ModelFileError
-from tallybayes.estimators.asking import Answers
-from tallybayes.estimators.evidence import Explains
-from tallybayes.estimators.generate import Generates
-from tallybayes.estimators.learning import Learns
-from tallybayes.estimators.linear import LinearForms
-from tallybayes.estimators.one_row import OneRow
-from tallybayes.estimators.prior_shift import Priors
-from tallybayes.estimators.remote import Far
+import numpy as np
+
+from tallybayes.estimators import (
+    class_weights,
+    evidence,
+    generate,
+    half_life,
+    learning,
+    linear,
+    merging,
+    one_row,
+    predicting,
+    prior_shift,
+    tempered,
+)
+from tallybayes.estimators.predicting import other_start
+from tallybayes.estimators.prior_shift import PriorShift
 from tallybayes.estimators.sklearn_bases import ClassifierMixin
-from tallybayes.model.fitted import Fitted
-from tallybayes.model.priors import log_prior
-from tallybayes.model.term import same_shape
+from tallybayes.estimators.state import ModelState
+from tallybayes.explain.novelty import NoveltyScore, novelty_score
+from tallybayes.model.fast_row import FastRow
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
     from sklearn.utils import Tags
 
 
-class TallyClassifier(
-    Answers,
-    Learns,
-    ClassifierMixin,  # type: ignore[misc]
-    OneRow,
-    Far,
-    Generates,
-    Priors,
-    LinearForms,
-    Explains,
-):
-    """Fit, partial_fit, forget, merge, decay; predict in every form. Subclasses say which distributions."""
+class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
+    """A generative classifier with scikit-learn's interface; subclasses have the parameters and the distributions."""
 
-    def restore(self, fitted: Fitted, kept: Mapping[str, object]) -> Fitted:
-        """Take over a model that was stored: its Fitted, and what ``kept`` gave back; for those who keep models.
+    def _learn(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        classes: object,
+        *,
+        fresh: bool,
+        later: bool = False,
+        whole: bool = False,
+    ) -> None:
+        """What fit and partial_fit do while the lock is held."""
+        learning.learn(self, X, y, sample_weight, classes, fresh=fresh, later=later, whole=whole)
 
-        Parameters
-        ----------
-        fitted : Fitted
-            What was learned; its sums are checked by who read them.
-        kept : mapping
-            Attributes by name.
+    # --- learning ------------------------------------------------------------------------------------------------
 
-        Returns
-        -------
-        again : Fitted
-            The same sums as more rows would be counted: their distributions are those that the parameters ask for.
-
-        Raises
-        ------
-        ModelFileError or ValueError
-            If the parts do not fit together.
-        """
-        for name, value in kept.items():
-            known = name in self._held_elsewhere or hasattr(type(self), name) or name in vars(self)
-            if known or not name.isidentifier() or name.startswith("__"):
-                raise ModelFileError(f"{type(self).__name__} cannot have the attribute {name!r:.60}.")
-            setattr(self, name, value)
-        self._check_held(fitted)
-        self._check_options()
-        terms = self._choose_again(fitted)
-        if not same_shape(terms, fitted.terms):
-            raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
-        if fitted.weight.sum() > 0:
-            log_prior(fitted.weight, fitted.classes, self._prior())
-        self.hold(fitted)
-        return fitted.with_terms(terms)
-
-    def _check_held(self, fitted: Fitted) -> None:  # noqa: ARG002
-        """Raises ValueError if what is held besides the sums (it comes from a file) does not suit them."""
-        self._check_temperature()
-        self._check_kept_weights()
-
-    def schema_of(self, X: object) -> Schema:
-        """Tell what this model would take the columns of a table for.
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Fit the model to these rows; what it learned before is discarded.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are skipped.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row; None: 1.
 
         Returns
         -------
-        Schema
-            Names and kinds, by the types of the columns and what ``schema=`` says; no levels and no cuts.
+        self : estimator
+            The same model, fitted.
         """
-        return infer_schema(read_table(X), self._given_schema(), self._kind(), self._reads_text, type(self).__name__)
+        with self._learning():
+            self._learn(X, y, sample_weight, None, fresh=True, whole=True)
+        return self
 
-    def settles_on_rows(self, schema: Schema) -> bool:
-        """Tell whether something is chosen on the first rows: cuts, a structure, options, a temperature.
+    def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
+        """Add rows to the fitted model (incremental learning).
 
         Parameters
         ----------
-        schema : Schema
-            What the columns are, such as ``schema_of`` tells.
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are skipped.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        classes : array-like, default=None
+            All labels that can occur; after that any other label is an error. None: a batch may bring new classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row; None: 1.
 
         Returns
         -------
-        bool
-            If so, parts of a table that are counted apart need a plan that all of them share.
+        self : estimator
+            The same model, which has learned the rows.
         """
-        return self._asks_again() or self._cuts_on_rows(schema)
+        with self._learning():
+            self._require_adding()
+            class_weights.require_parts(self)
+            self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
+        return self
 
-    def _cuts_on_rows(self, schema: Schema) -> bool:
-        given = self._given_schema()
-        cuts = given.cuts if isinstance(given, Schema) else {}
-        terms = [t for t in self._choose(replace(schema, cuts=cuts)) if t.distribution.needs in ("cuts", "codes")]
-        coded = [j for t in terms for j in t.columns[: len(t.columns) - getattr(t.distribution, "reals", 0)]]
-        return any(schema.kinds[j] in CUT and j not in cuts for j in coded)
+    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Remove rows that were learned.
+
+        Counts are removed exactly, sums of squares to rounding. What was chosen on the first rows (bins, distributions,
+        structure, temperature) stays as it is.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The rows, as they were learned.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self : estimator
+            The same model without the rows. A class with no rows left disappears unless it was declared.
+
+        Raises
+        ------
+        ForgetError
+            If a count would fall below zero; nothing is changed then.
+        """
+        learning.forget(self, X, y, sample_weight)
+        return self
+
+    def learn_one(self, row: Mapping[str, object], y: object, sample_weight: float = 1.0) -> Self:
+        """Add one row, given as a dict: the same, to the bit, as partial_fit of a table of this row.
+
+        With ``half_life`` all earlier rows fade, and the two ways agree to rounding.
+
+        Parameters
+        ----------
+        row : dict from column to value, or a row of a pandas frame
+            A key left out is a missing value. The first row may start the model.
+        y : label
+            Its class. A new class is added, unless the classes were declared.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which has learned the row.
+
+        See Also
+        --------
+        one_row : Whether a row takes microseconds, and if not, why.
+        """
+        try:  # the usual row asks for as little as can be: half of its time goes by here
+            fast_row = self._held.fast_row
+        except AttributeError:
+            fast_row = None
+        if type(fast_row) is FastRow and self.class_weight is None:
+            learn = fast_row.learn_unlocked  # a slot is found faster than a method
+            if learn(row, y, sample_weight, self.half_life):
+                return self
+        one_row.learn_locked(self, row, y, sample_weight)
+        return self
+
+    def forget_one(self, row: Mapping[str, object], y: object, sample_weight: float = 1.0) -> Self:
+        """Remove one row that was learned: the same, to the bit, as forget of a table of this row.
+
+        Parameters
+        ----------
+        row : dict from column to value, or a row of a pandas frame
+            As it was learned.
+        y : label
+            Its class.
+        sample_weight : float, default=1.0
+            The weight it was learned with, less what has faded of it since.
+
+        Returns
+        -------
+        self : estimator
+            The same model without the row.
+
+        Raises
+        ------
+        ForgetError
+            If a count would fall below zero; nothing is changed then.
+
+        See Also
+        --------
+        one_row : Whether a row takes microseconds, and if not, why.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> model = NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"])
+        >>> model.learn_one({"sky": "grey"}, "sail").class_count_.tolist()
+        [2.0, 1.0]
+        >>> model.forget_one({"sky": "grey"}, "sail").class_count_.tolist()
+        [1.0, 1.0]
+        """
+        one_row.forget_one(self, row, y, sample_weight)
+        return self
+
+    def decay(self, factor: float) -> Self:
+        """Multiply the weight of everything learned so far by a factor, for streams that drift.
+
+        Parameters
+        ----------
+        factor : float
+            Above 0 and at most 1.
+
+        Returns
+        -------
+        self : estimator
+            The same model. A class whose weight falls below 1e-250 has none left.
+
+        See Also
+        --------
+        learn_one : With ``half_life`` every row makes the earlier ones fade.
+        """
+        half_life.decay(self, factor)
+        return self
+
+    def merge(self, *others: TallyClassifier | Iterable[TallyClassifier]) -> Self:
+        """Add what other models learned, as if their rows had been learned here.
+
+        Parameters
+        ----------
+        *others : fitted estimators, or iterables of them
+            Of the same class, on the same columns.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which knows the rows of all. ``merge_all`` makes a new model instead.
+
+        Raises
+        ------
+        MergeError
+            If two of them count different things; nothing is changed then.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> monday = GaussianNB().fit([[1.0], [8.0]], ["low", "high"])
+        >>> tuesday, friday = GaussianNB().fit([[2.0]], ["low"]), GaussianNB().fit([[9.0]], ["high"])
+        >>> monday.merge(tuesday, friday).class_count_.tolist()
+        [2.0, 2.0]
+        """
+        merging.merge(self, others)
+        return self
+
+    def empty(self) -> Self:
+        """Make a model with the same schema, bins and structure and no rows: a plan for other machines.
+
+        Each machine lets a copy learn its rows with ``partial_fit``, and ``merge_all`` adds the copies. Parameters are
+        estimated after that, so the rows of one machine may be few.
+
+        Returns
+        -------
+        estimator
+            A new model with no rows.
+
+        Examples
+        --------
+        >>> from tallybayes import BayesClassifier, merge_all
+        >>> from tallybayes.datasets import load_watermelon
+        >>> X, y = load_watermelon()
+        >>> plan = BayesClassifier("fast").fit(X, y).empty()
+        >>> parts = [plan.copy().partial_fit(X[:9], y[:9]), plan.copy().partial_fit(X[9:], y[9:])]
+        >>> merge_all(parts).class_count_.tolist()
+        [9.0, 8.0]
+        """
+        self._require_adding()
+        return self._holding(self.fitted_.emptied())
+
+    def plan(
+        self,
+        source: object,
+        target: str | Sequence[str],
+        *,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        rows: int = 100_000,
+        pieces: int | None = None,
+    ) -> Self:
+        """Choose bins, distributions and structure on a sample of a source: a model with no rows.
+
+        One pass over the source finds the labels of text columns and of the target, and draws a uniform random
+        sample of rows. Column kinds, bins, distributions, structure and temperature are chosen on the sample, as fit
+        chooses them. Models that learn with the plan count the same things, so they can be merged. A level that the
+        plan does not know is kept, as when rows are learned here.
+
+        Parameters
+        ----------
+        source : path, pattern, list of paths, data frame, lazy frame, dataset, relation or (connection, table)
+            Where the rows are.
+        target : str, or list of str
+            The column of the class; several for a network of several targets.
+        weight : str, default=None
+            The column of weights.
+        columns : list of str, default=None
+            The features; None takes all other columns.
+        rows : int, default=100_000
+            How many rows the sample has at most.
+        pieces : int, default=None
+            None reads all rows. A number reads so many parts of the source, evenly spread over it, where it has parts
+            (row groups of Parquet).
+
+        Returns
+        -------
+        estimator
+            With the same parameters. ``to_bytes(plan)`` sends it, ``plan.copy().partial_fit(X, y)`` counts rows with
+            it, ``merge_all`` adds the parts, and ``learn_from(…, plan=plan)`` uses it here.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from tallybayes import TAN
+        >>> days = pa.table({"sky": ["grey", "clear", "red"], "wind": [2.0, 9.5, 3.0], "go": ["yes", "no", "yes"]})
+        >>> plan = TAN().plan(days, "go")
+        >>> plan.class_count_.tolist(), plan.schema_.levels[0].labels
+        ([0.0, 0.0], ('grey', 'clear', 'red'))
+        """
+        from tallybayes.engines import (
+            learn_and_predict,  # when it is called: engines know of models, models not of them
+        )
+
+        half_life.require_no_order(self)
+        return learn_and_predict.plan(self, source, target, weight, columns, rows, pieces)
+
+    def learn_from(
+        self,
+        source: Any,
+        target: str | Sequence[str],
+        *,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        plan: Any = None,
+    ) -> Self:
+        """Add all rows of a source that need not fit into memory.
+
+        All of them or none. A model that has learned nothing yet, and that chooses cuts, distributions or a structure
+        on rows, first makes a plan on a random sample of at most 100,000 rows, and then counts every row.
+
+        Parameters
+        ----------
+        source : path, pattern, list of paths, data frame, lazy frame, dataset, relation or (connection, table)
+            Where the rows are: CSV, Parquet, Arrow or JSON lines; pandas, polars, pyarrow; a relation of DuckDB; a
+            table of a database.
+        target : str, or list of str
+            The column of the class; several for a network of several targets.
+        weight : str, default=None
+            The column of weights.
+        columns : list of str, default=None
+            The features; None takes those that the model knows, or all other columns.
+        plan : estimator, default=None
+            What ``model.plan(source, target)`` gave, for a model that has learned nothing yet.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which has learned the rows.
+
+        Raises
+        ------
+        TableError
+            If there are no rows, or a column is not there.
+        OptionError
+            If the source is of no kind that is known.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from tallybayes import NaiveBayes
+        >>> days = pa.table({"wind": [2.0, 9.5, 3.0], "go": ["yes", "no", "yes"]})
+        >>> NaiveBayes().learn_from(days, "go").predict(days.select(["wind"])).tolist()
+        ['yes', 'no', 'yes']
+        """
+        learning.learn_from(self, source, target, weight, columns, plan)
+        return self
+
+    def temper(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Choose the temperature by leave-one-out log-loss on rows that were learned.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows among those learned.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self : estimator
+            The same model with ``temperature_``, ``loo_log_proba_`` and ``loo_score_``, as after ``tempered=True``.
+        """
+        tempered.temper(self, X, y, sample_weight)
+        return self
+
+    def ignore_extra(self, ignore: bool = True) -> Self:
+        """Ignore columns, and keys of dicts, that were not there at fit.
+
+        Without this such a column is an error, since it may be a mistyped name. The setting is part of ``schema_``, and
+        so of files, copies, and models that are given that schema.
+
+        Parameters
+        ----------
+        ignore : bool, default=True
+            False makes them errors again.
+
+        Returns
+        -------
+        self : estimator
+            The same model.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> rows = [{"wind": 2.0}, {"wind": 3.0}, {"wind": 9.5}, {"wind": 9.0}]
+        >>> model = NaiveBayes("gaussian").fit(rows, ["sail", "sail", "stay", "stay"])
+        >>> model.ignore_extra().predict_one({"wind": 9.2, "request": "77-b"})
+        'stay'
+        """
+        with self._learning():
+            fitted = self.fitted_
+            self._hold(replace(fitted, schema=replace(fitted.schema, extra=bool(ignore))))
+        return self
+
+    # --- predicting ----------------------------------------------------------------------------------------------
+
+    def predict(self, X: object, priors: object = None) -> Array:
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior that replaces the model's own for this call: an array in the order of ``classes_``, a dict or
+            a Series by label, or an array of shape (n_rows, n_classes) with a prior for each row.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            One of ``classes_`` for each row.
+        """
+        predictor = self.predictor_  # one for all: another thread may be learning
+        best = predictor.ask(X, "best", other_start(predictor.fitted, priors))
+        return np.asarray(predictor.fitted.classes[best])
+
+    def predict_proba(self, X: object, priors: object = None) -> Floats:
+        """Predict P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior that replaces the model's own for this call: an array in the order of ``classes_``, a dict or
+            a Series by label, or an array of shape (n_rows, n_classes) with a prior for each row.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return predicting.matrix(self, X, "proba", priors)
+
+    def predict_log_proba(self, X: object, priors: object = None) -> Floats:
+        """Tell log P(class | x) of each row, normalised in log space.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior that replaces the model's own for this call: an array in the order of ``classes_``, a dict or
+            a Series by label, or an array of shape (n_rows, n_classes) with a prior for each row.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return predicting.matrix(self, X, "log_proba", priors)
+
+    def predict_joint_log_proba(self, X: object, priors: object = None) -> Floats:
+        """Compute log P(x, class) of each row and class.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior that replaces the model's own for this call: an array in the order of ``classes_``, a dict or
+            a Series by label, or an array of shape (n_rows, n_classes) with a prior for each row.
+
+        Returns
+        -------
+        log_joint : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return predicting.matrix(self, X, "joint", priors)
+
+    def score_samples(self, X: object, priors: object = None) -> Floats:
+        """Compute log p(x), the log density of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior that replaces the model's own for this call: an array in the order of ``classes_``, a dict or
+            a Series by label, or an array of shape (n_rows, n_classes) with a prior for each row.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_rows,)
+            Low for rows unlike those learned.
+        """
+        return predicting.matrix(self, X, "evidence", priors)
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """Compute the accuracy on these rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row; None: 1.
+
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1. A row of an unseen class counts as wrong.
+        """
+        return predicting.accuracy(self, X, y, sample_weight)
+
+    def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
+        """Predict P(label | row) of one row given as a dict: the same, to the bit, as predict_proba of a table of it.
+
+        Parameters
+        ----------
+        row : dict from column to value, or a row of a pandas frame
+            A key left out is a missing value.
+
+        Returns
+        -------
+        dict from label to probability
+            In the order of ``classes_``.
+        """
+        try:
+            held = self._held
+        except AttributeError:
+            self._require_fit()
+            raise
+        fast_row = held.fast_row
+        if fast_row is None:
+            fast_row = one_row.opened(self)
+        proba: Any = fast_row.proba if type(fast_row) is FastRow and "temperature_" not in self.__dict__ else None
+        found: dict[Any, float] | None = proba(row) if proba is not None and held.plain else None
+        return one_row.proba_through_table(self, held, row, proba) if found is None else found
+
+    def predict_one(self, row: Mapping[str, object]) -> Any:
+        """Predict the most probable label of one row given as a dict.
+
+        Parameters
+        ----------
+        row : dict from column to value, or a row of a pandas frame
+            A key left out is a missing value.
+
+        Returns
+        -------
+        label
+            One of ``classes_``.
+        """
+        found = self.predict_proba_one(row)
+        return max(found, key=found.__getitem__)
+
+    @property
+    def one_row(self) -> str:
+        """str: 'compiled' if learn_one, forget_one and predict_proba_one take microseconds; else why they take longer.
+
+        Where they are not compiled they go through a table of one row, with the same answers.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> rows = [{"age": 31.0, "member": True}, {"age": 45.0, "member": False}]
+        >>> NaiveBayes().fit(rows, ["no", "yes"]).one_row
+        'compiled'
+        >>> NaiveBayes(distributions="kernel").fit(rows, ["no", "yes"]).one_row
+        "column 'age': the distribution 'kernel' has no compiled form for one row"
+        """
+        self._require_attribute("one_row")
+        return one_row.why(self)
+
+    def predict_to(self, source: object, to: str | os.PathLike[str] | None = None, *, keep: Sequence[str] = ()) -> Any:
+        """Predict for all rows of a source that need not fit into memory.
+
+        Parameters
+        ----------
+        source : path, pattern, list of paths, data frame, lazy frame, dataset, relation or (connection, table)
+            Where the rows are, with the columns that the model knows.
+        to : str or path, default=None
+            A file to write the predictions into: .parquet, .csv or .arrow. It appears when all rows are written.
+        keep : list of str, default=()
+            Columns of the source to copy beside the predictions.
+
+        Returns
+        -------
+        int or pyarrow.RecordBatchReader
+            The number of rows written. Without `to`, a reader that predicts as it is read: a column ``prediction`` and
+            one ``proba_…`` for each class.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from tallybayes import NaiveBayes
+        >>> days = pa.table({"day": [1, 2, 3], "wind": [2.0, 9.5, 3.0], "go": ["yes", "no", "yes"]})
+        >>> model = NaiveBayes().learn_from(days, "go", columns=["wind"])
+        >>> model.predict_to(days, keep=["day"]).read_all().select(["day", "prediction"]).to_pylist()[0]
+        {'day': 1, 'prediction': 'yes'}
+        """
+        from tallybayes.engines import learn_and_predict  # as in plan
+
+        return learn_and_predict.predict(self, source, to, keep)
+
+    def leave_one_out(self, X: object, y: object, sample_weight: object = None) -> Floats:
+        """Compute leave-one-out log P(class | x) of rows that were learned.
+
+        No refit: the row is removed from the sufficient statistics and from the class prior. What was chosen on all
+        rows (bins, structure, concentrations of back-off smoothing, bandwidths, temperature) stays as it is. Of a row
+        of weight above 1, weight 1 is left out.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows among those learned.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_rows, n_classes)
+            NaN for the only row of a class.
+
+        Raises
+        ------
+        ForgetError
+            If these rows cannot have been learned.
+        """
+        return tempered.leave_one_out(self, X, y, sample_weight)
+
+    # --- what the model knows ------------------------------------------------------------------------------------
+
+    def sample(self, n: int = 1, y: object = None, random_state: object = None) -> tuple[Any, Array]:
+        """Draw rows and their classes from the model.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many rows.
+        y : label or array-like of shape (n,), default=None
+            The class of all rows, or of each; None draws the classes too.
+        random_state : int, RandomState or None, default=None
+            Seed or generator.
+
+        Returns
+        -------
+        X : table of shape (n, n_columns)
+            The kind of table that the model was fitted on.
+        y : ndarray of shape (n,)
+            The class of each row.
+        """
+        return generate.sample(self._parameters(), n, y, random_state)
+
+    def describe(self, column: str | int) -> dict[Any, dict[str, float]]:
+        """Describe the distribution of a column in each class.
+
+        Parameters
+        ----------
+        column : str or int
+            Its name; its number where columns have no names.
+
+        Returns
+        -------
+        dict of dicts
+            For each class the probabilities of the levels, or mean and variance, or a rate. Empty dicts for a numeric
+            column without a value.
+        """
+        return generate.describe(self._parameters(), column)
+
+    def explain(self, X: object = None, *, against: object = None, feature_names: object = None) -> Any:
+        """Decompose the log-odds of rows into evidence of each feature; without rows, rank the features.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns), default=None
+            The rows to explain; None ranks the features.
+        against : label, default=None
+            The class that the others are compared with; None: each class against the rest.
+        feature_names : sequence of str, default=None
+            Names of the columns where the table has none, such as the words behind a sparse matrix of counts.
+
+        Returns
+        -------
+        Explanation or FeatureRanking
+            With rows, contributions to the log-odds of each class that sum, with the prior, to the log-odds; beneath
+            them log P(x_j | class), times the temperature if there is one, which sums with the log prior to the log
+            joint. Without rows, the mutual information of each feature and the class under the model.
+        """
+        self._require_fit()
+        return evidence.explain(self, X, against, feature_names)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """ndarray of shape (n_features,): the share of each column in the information on the class.
+
+        The mutual information of each column and the class under the model, divided by their sum: what ``explain()``
+        ranks by. Redundant columns each have their full share; the share of a date is that of its parts.
+        """
+        self._require_attribute("feature_importances_")
+        return evidence.importances(self._parameters())
+
+    def novelty(self, reference: object = None, *, n: int = 2000, random_state: object = 0) -> NoveltyScore:
+        """Make a novelty score, which turns log p(x) of a row into a p-value.
+
+        Parameters
+        ----------
+        reference : table, default=None
+            Held-out rows to compare with; None samples rows from the model.
+        n : int, default=2000
+            Number of sampled rows.
+        random_state : int, RandomState or None, default=0
+            Seed or generator.
+
+        Returns
+        -------
+        NoveltyScore
+            For the model as it is now.
+        """
+        self._require_fit()
+        return novelty_score(self, reference, n, random_state)
+
+    def logistic(self) -> LogisticRegression:
+        """Convert the model to the logistic regression with the same probabilities.
+
+        For models with linear boundaries: a shared covariance, shared-variance Gaussian, Bernoulli, Poisson,
+        multinomial and categorical naive Bayes.
+
+        Returns
+        -------
+        sklearn.linear_model.LogisticRegression
+            Fitted, with the same probabilities to rounding. Its columns are those of the model, for BernoulliNB after
+            the threshold (0 or 1); a categorical column becomes one column per level (1 where it has that level), in
+            the order of its codes.
+        """
+        return linear.logistic(self)
+
+    def quadratic(self) -> tuple[Floats, Floats, Floats]:
+        """Return the quadratic form log P(x, class k) = xᵀ A_k x + xᵀ b_k + c_k of a Gaussian model.
+
+        Returns
+        -------
+        A : ndarray of shape (n_classes, n_columns, n_columns)
+            The quadratic terms of each class.
+        b : ndarray of shape (n_classes, n_columns)
+            The linear terms of each class.
+        c : ndarray of shape (n_classes,)
+            The constant of each class.
+
+        Raises
+        ------
+        OptionError
+            If the model is not Gaussian.
+        """
+        return linear.quadratic_form(self.predictor_)
+
+    def boundary(self, k: object, l: object) -> tuple[Floats, float]:  # noqa: E741
+        """Return a and b of the linear boundary xᵀ a + b = 0 between two classes.
+
+        Parameters
+        ----------
+        k : label
+            The class on whose side xᵀ a + b is positive.
+        l : label
+            The other class.
+
+        Returns
+        -------
+        a : ndarray of shape (n_columns,)
+            The normal of the boundary.
+        b : float
+            The constant.
+
+        Raises
+        ------
+        OptionError
+            If the boundaries of the model are not linear, or a label is none of its classes.
+        """
+        return linear.boundary(self.predictor_, k, l)
+
+    def with_prior(self, priors: object) -> Self:
+        """Copy the model with another class prior, without a refit.
+
+        Parameters
+        ----------
+        priors : array-like, dict, Series, table, 'uniform', 'laplace' or None
+            An array in the order of ``classes_``; a dict, a pandas Series or a table of labels and shares (what
+            value_counts gives) by label; 'uniform', 'laplace', or None (as counted). A prior of 0 rules a class out.
+
+        Returns
+        -------
+        estimator
+            What fit with that prior would have given; options chosen on the data ('auto') stay as they are.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [3.0], [2.5], [4.0]], ["well", "well", "well", "ill", "ill"])
+        >>> model.with_prior({"ill": 0.01, "well": 0.99}).class_prior_.round(2).tolist()
+        [0.01, 0.99]
+        """
+        return prior_shift.with_prior(self, priors)
+
+    def adapt_prior(self, X: object, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
+        """Estimate the class prior of unlabelled rows by EM (Saerens et al. 2002), and test whether it moved.
+
+        Valid under label shift: p(x | class) is as before and only the class shares changed. A class with prior 0 keeps
+        it.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows without labels.
+        tol : float, default=1e-6
+            EM stops when the log-likelihood is within tol of its maximum.
+        max_iter : int, default=1000
+            Maximum number of EM steps; a ConvergenceWarning says if they are not enough.
+
+        Returns
+        -------
+        PriorShift
+            The new prior, its standard errors, the test, and ``model``, this model with the new prior.
+        """
+        self._require_fit()
+        return prior_shift.adapt_prior(self, X, tol, max_iter)
+
+    def save(self, path: object, *, notes: Mapping[str, object] | None = None) -> None:
+        """Write the fitted model into a file, which ``tallybayes.load`` reads: what ``tallybayes.save`` does.
+
+        Parameters
+        ----------
+        path : str, path or binary file
+            Where to write it. A file that is there already is replaced in one step.
+        notes : dict, default=None
+            Anything to keep beside the model, such as where the data came from; ``tallybayes.io.load_notes`` reads it.
+
+        Examples
+        --------
+        >>> import io
+        >>> from tallybayes import GaussianNB, load
+        >>> file = io.BytesIO()
+        >>> GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]).save(file)
+        >>> _ = file.seek(0)
+        >>> load(file).predict([[6.0]]).tolist()
+        ['high']
+        """
+        from tallybayes import save  # when it is called: files know of models, models nothing of files
+
+        save(self, path, notes=notes)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """scikit-learn's list of fitted attributes in a notebook, without the one that takes samples."""
+        token = evidence.showing.set(True)
+        try:
+            return super()._get_fitted_attr_html(doc_link)
+        finally:
+            evidence.showing.reset(token)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -22,9 +22,10 @@ from tallybayes.ensemble.layout import CodedRows, Columns, Recipe, choose, ident
 from tallybayes.ensemble.row_sample import tokens_of
 from tallybayes.ensemble.text_component import weighed
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
-from tallybayes.estimators.asking import other_start
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import random_of
+from tallybayes.estimators.predicting import other_start
+from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term, same_shape
@@ -211,15 +212,8 @@ class BayesClassifier(TallyClassifier):
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha}
 
-    def _given_schema(self) -> object:
-        return self.schema
-
     def _prior(self) -> object:
         return _smoothed if self.priors is None else self.priors
-
-    @property
-    def _unseen(self) -> str:  # type: ignore[override]
-        return self.unseen
 
     # --- learning ----------------------------------------------------------------------------------------------
 
@@ -276,7 +270,7 @@ class BayesClassifier(TallyClassifier):
         longer than counting."""
         return not (self._fitted() and same_shape(fitted.terms, self.fitted_.terms))
 
-    def _check_merge(self, other: TallyClassifier) -> None:
+    def _check_merge(self, other: ModelState) -> None:
         super()._check_merge(other)
         mine, theirs = self.fitted_, other.fitted_
         alike = (mine.schema.names, mine.schema.kinds) == (theirs.schema.names, theirs.schema.kinds)
@@ -358,7 +352,7 @@ class BayesClassifier(TallyClassifier):
         _, normal = own.nothing(len(self.classes_), False)
         counts = s.chains[cells[chains.start] : cells[chains.stop]]
         statistics = EnsembleStatistics.of(s.single, s.sizes, s.kept, counts, normal)
-        twin = self.holding(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
+        twin = self._holding(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
         twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
         return twin
 

@@ -14,9 +14,9 @@ from tallybayes.distributions.networks.conditional_gaussians import family_real_
 from tallybayes.distributions.networks.count_tables import family_sets
 from tallybayes.distributions.networks.family_network import FamilyNetwork
 from tallybayes.errors import LabelError, MergeError, OptionError, brief
-from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
 from tallybayes.estimators.spode_tan import NetworkClassifier
+from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 from tallybayes.structure.graph import Edge, Parents, parents_of, read_edges
@@ -210,40 +210,13 @@ class BayesNetwork(NetworkClassifier):
         finally:
             del self._reading
 
-    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Take rows out again that were learned before: the exact inverse of learning them.
+    def _labels(self, y: object) -> object:
+        """With several targets, the numbers of their combinations."""
+        if self._outputs is None:
+            return y
+        return self._outputs.codes(*read_columns(y, self._outputs.names))
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The rows, as they were learned.
-        y : array-like of shape (n_rows,), or (n_rows, n_targets) with targets
-            Their labels; with targets also a data frame or a dict with a column for each target.
-        sample_weight : array-like of shape (n_rows,), default=None
-            The weights that they were learned with.
-
-        Returns
-        -------
-        self : estimator
-            A class with nothing left disappears unless it was declared.
-
-        Raises
-        ------
-        ForgetError
-            If a count would fall below zero; nothing is changed then.
-        """
-        if self._outputs is not None:
-            columns, n = read_columns(y, self._outputs.names)
-            y = self._outputs.codes(columns, n)
-        return super().forget(X, y, sample_weight)
-
-    def _learned_rows(self, X: object, y: object, sample_weight: object) -> Any:
-        if self._outputs is not None:
-            columns, n = read_columns(y, self._outputs.names)
-            y = self._outputs.codes(columns, n)
-        return super()._learned_rows(X, y, sample_weight)
-
-    def _check_merge(self, other: TallyClassifier) -> None:
+    def _check_merge(self, other: ModelState) -> None:
         super()._check_merge(other)
         mine, theirs = (getattr(network, "outputs_", {}) for network in (self, other))
         if [(k, v.tolist()) for k, v in mine.items()] != [(k, v.tolist()) for k, v in theirs.items()]:

@@ -15,9 +15,10 @@ from tallybayes.distributions.univariate.bernoulli import ThresholdParams, Thres
 from tallybayes.distributions.univariate.categorical import CategoricalParams, CategoricalStatistics
 from tallybayes.distributions.univariate.multinomial import MultinomialParams, MultinomialStatistics
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
-from tallybayes.estimators.asking import other_start
+from tallybayes.estimators.attributes import params_of, read_only, statistics_of
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
-from tallybayes.estimators.preset import Preset, read_only
+from tallybayes.estimators.predicting import other_start
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
 from tallybayes.utils.paragraphs import documented
@@ -33,7 +34,7 @@ def check_flags(**given: object) -> None:
             raise OptionError(f"{name} must be True or False; got {brief(value)}.")
 
 
-class _Discrete(Preset):
+class _Discrete(TallyClassifier):
     """What scikit-learn's discrete naive Bayes share: alpha, fit_prior, class_prior."""
 
     alpha: Any
@@ -45,9 +46,6 @@ class _Discrete(Preset):
         if self.class_prior is not None:
             return self.class_prior
         return None if self.fit_prior else "uniform"
-
-    def _parameters_of_prior(self, priors: object) -> dict[str, object]:
-        return {"class_prior": priors, "fit_prior": self.fit_prior or priors is None}
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -87,18 +85,19 @@ class _Discrete(Preset):
 
 
 class _Counts(_Discrete):
-    def _kind(self) -> Kind:
-        return "count"
+    """What the two for counts share."""
+
+    _kind: Kind = "count"
 
     @property
     def feature_count_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the summed counts of each class and feature, as weighted."""
-        return read_only(self._sums("feature_count_", MultinomialStatistics).sum)
+        return read_only(statistics_of(self, "feature_count_", MultinomialStatistics).sum)
 
     @property
     def feature_log_prob_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): what a count of each feature is multiplied by, for each class."""
-        return read_only(self._read("feature_log_prob_", MultinomialParams).weight)
+        return read_only(params_of(self, "feature_log_prob_", MultinomialParams).weight)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -237,7 +236,7 @@ class ComplementNB(_Counts):
     @property
     def feature_all_(self) -> Floats:
         """ndarray of shape (n_features,): the summed counts of each feature over all classes."""
-        return np.asarray(self._sums("feature_all_", MultinomialStatistics).sum.sum(axis=0))
+        return np.asarray(statistics_of(self, "feature_all_", MultinomialStatistics).sum.sum(axis=0))
 
     def _start(self, log_prior: Floats) -> Floats:
         return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
@@ -339,12 +338,12 @@ class BernoulliNB(_Discrete):
     @property
     def feature_count_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the weight of the rows of each class that have the feature."""
-        return read_only(self._sums("feature_count_", ThresholdStatistics).yes)
+        return read_only(statistics_of(self, "feature_count_", ThresholdStatistics).yes)
 
     @property
     def feature_log_prob_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): log P(feature is there | class)."""
-        return read_only(self._read("feature_log_prob_", ThresholdParams).yes)
+        return read_only(params_of(self, "feature_log_prob_", ThresholdParams).yes)
 
 
 @documented
@@ -415,8 +414,7 @@ class CategoricalNB(_Discrete):
         super()._check_options()
         unseen_policy(self.unseen)
 
-    def _kind(self) -> Kind:
-        return "categorical"
+    _kind: Kind = "categorical"
 
     def _distribution(self, d: int) -> Distribution:
         least = self.min_categories
@@ -434,19 +432,19 @@ class CategoricalNB(_Discrete):
     @property
     def n_categories_(self) -> NDArray[np.int64]:
         """ndarray of shape (n_features,): how many categories each feature has."""
-        N = self._read("n_categories_", CategoricalParams).N
+        N = params_of(self, "n_categories_", CategoricalParams).N
         return np.asarray(N - (1 if self.unseen == "other" else 0), dtype=np.int64)
 
     @property
     def category_count_(self) -> list[Floats]:
         """list of ndarrays of shape (n_classes, n_categories): the weight of each category, by feature."""
-        s = self._sums("category_count_", CategoricalStatistics)
+        s = statistics_of(self, "category_count_", CategoricalStatistics)
         return self._by_category("category_count_", split(s.count, s.sizes), 0.0)
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
         """list of ndarrays of shape (n_classes, n_categories): log P(category | class), by feature."""
-        p = self._read("feature_log_prob_", CategoricalParams)
+        p = params_of(self, "feature_log_prob_", CategoricalParams)
         return self._by_category("feature_log_prob_", split(p.log.T, p.sizes), p.other)
 
     def _by_category(self, name: str, parts: list[Floats], fill: Any) -> list[Floats]:
@@ -468,10 +466,6 @@ class CategoricalNB(_Discrete):
             a[:, [codes[i] for i in keep]] = part[:, keep]
             out.append(a)
         return out
-
-    @property
-    def _unseen(self) -> str:  # type: ignore[override]
-        return self.unseen
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -168,7 +168,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return found if labels is None else dict(zip(labels, found.tolist(), strict=True))
         return given
 
-    def hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+    def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         most = min(fitted.K - 1, fitted.schema.d)
         if self.n_components is not None and (
             not isinstance(self.n_components, int | np.integer)
@@ -183,7 +183,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}; got {self.n_components}."
                 + (" There is only 1 class." if fitted.K == 1 else "")
             )
-        super().hold(fitted, estimated)
+        super()._hold(fitted, estimated)
 
     # --- attributes --------------------------------------------------------------------------------------------
 

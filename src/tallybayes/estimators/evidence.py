@@ -1,11 +1,11 @@
-"""Why this answer: what each feature says for each class, which features say most, and is the row like any seen."""
+"""Evidence: contributions of each feature to the log-odds of each class, and features ranked by information."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,96 +13,39 @@ from tallybayes.data.schema import Schema
 from tallybayes.data.table import read_table
 from tallybayes.distributions.information import information
 from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
-from tallybayes.estimators.model import Model
 from tallybayes.explain.evidence import Explanation
-from tallybayes.explain.novelty import NoveltyScore, novelty_score
 from tallybayes.explain.phrases import TOGETHER
 from tallybayes.explain.ranking import FeatureRanking
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
 
+if TYPE_CHECKING:
+    from tallybayes.estimators.state import ModelState
+
 MOST_NUMBERS = 1 << 27  # in one explanation: 1 GB
 
+showing: ContextVar[bool] = ContextVar("showing", default=False)  # a notebook shows the model
 
-_showing: ContextVar[bool] = ContextVar("_showing", default=False)  # a notebook shows the model
+
+def explain(model: ModelState, X: object, against: object, feature_names: object) -> Explanation | FeatureRanking:
+    """Evidence by row, feature and class; without rows, the features ranked by information."""
+    if X is None:
+        if against is not None:
+            raise OptionError("explain() ranks the features for all classes at once: against= goes with rows.")
+        return _ranking(model._parameters(), feature_names)
+    if against is not None and against not in model.classes_.tolist():
+        raise LabelError(f"against={brief(against)} is not a class of this model. Classes: {listing(model.classes_)}.")
+    return _explanation(model.predictor_, X, against, feature_names)
 
 
-class Explains(Model):
-    """explain and novelty."""
-
-    def explain(self, X: object = None, *, against: object = None, feature_names: object = None) -> Any:
-        """Tell what each feature says for each class, row by row; without rows, how much each tells of the class.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns), default=None
-            The rows to explain; None ranks the features.
-        against : label, default=None
-            None: each class against the rest; or the class that the others are compared with.
-        feature_names : sequence of str, default=None
-            What the columns are called, where the table has no names: the words behind a sparse matrix of counts.
-
-        Returns
-        -------
-        Explanation or FeatureRanking
-            With rows, contributions to the log-odds of each class that sum, with the prior, to the log-odds; beneath
-            them log P(x_j | class), times the temperature if there is one, which sums with the log prior to the log
-            joint. Without rows, the mutual information of each feature and the class under the model.
-        """
-        self._require_fit()
-        if X is None:
-            if against is not None:
-                raise OptionError("explain() ranks the features for all classes at once: against= goes with rows.")
-            return _ranking(self._parameters(), feature_names)
-        if against is not None and against not in self.classes_.tolist():
-            raise LabelError(
-                f"against={brief(against)} is not a class of this model. Classes: {listing(self.classes_)}."
-            )
-        return _explanation(self.predictor_, X, against, feature_names)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """ndarray of shape (n_features,): the share of each column in what the columns tell of the class.
-
-        The mutual information of each column and the class under the model, divided by their sum: what ``explain()``
-        ranks by. Columns that say the same have each their full share; the share of a date is that of its parts.
-        """
-        self._require_attribute("feature_importances_")
-        if _showing.get():
-            raise AttributeError("feature_importances_ may take samples of the model: a notebook does not show it")
-        fitted = self._parameters()
-        found = fitted.schema.by_input(np.maximum(_ranking(fitted).information, 0.0))
-        total = found.sum()
-        return np.asarray(found / total if total > 0 else np.full(len(found), 1.0 / len(found)))
-
-    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """scikit-learn's list of fitted attributes in a notebook, without the one that takes samples."""
-        token = _showing.set(True)
-        try:
-            return super()._get_fitted_attr_html(doc_link)
-        finally:
-            _showing.reset(token)
-
-    def novelty(self, reference: object = None, *, n: int = 2000, random_state: object = 0) -> NoveltyScore:
-        """Make a judge of whether a row is like anything seen, which turns log p(x) into p-values.
-
-        Parameters
-        ----------
-        reference : table, default=None
-            Rows that the model did not learn; None draws rows from the model.
-        n : int, default=2000
-            How many rows are drawn.
-        random_state : int, RandomState or None, default=0
-            What they are drawn with.
-
-        Returns
-        -------
-        NoveltyScore
-            Of the model as it is now: what it learns afterwards changes nothing.
-        """
-        self._require_fit()
-        return novelty_score(self, reference, n, random_state)
+def importances(fitted: Fitted) -> Floats:
+    """The share of each column in the information of all; of a date, that of its parts."""
+    if showing.get():
+        raise AttributeError("feature_importances_ may take samples of the model: a notebook does not show it")
+    found = fitted.schema.by_input(np.maximum(_ranking(fitted).information, 0.0))
+    total = found.sum()
+    return np.asarray(found / total if total > 0 else np.full(len(found), 1.0 / len(found)))
 
 
 def _names(schema: Schema, given: object) -> tuple[str, ...]:

@@ -17,8 +17,9 @@ from tallybayes.distributions.multivariate.multivariate_gaussian import Gaussian
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.univariate.gaussian import GaussianParams, GaussianStatistics
 from tallybayes.errors import MergeError, OptionError, brief, is_number
+from tallybayes.estimators.attributes import params_of, read_only, statistics_of
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.preset import Preset, read_only
+from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.leave_one_out import diagonal_grid, full_grid
 from tallybayes.model.leave_one_out.class_prior import LeftPrior
@@ -30,7 +31,7 @@ from tallybayes.utils.paragraphs import documented
 
 
 @documented
-class GaussianDiscriminant(Preset):
+class GaussianDiscriminant(TallyClassifier):
     """One Gaussian over all columns for each class: P(x | class k) = N(mean_k, Σ_k).
 
     Σ_k(α, γ) = (1 − γ) Σ_k(α) + γ (tr Σ_k(α) / d) I,  Σ_k(α) = α S_k + (1 − α) Σ;  S_k: the covariance of class k, Σ:
@@ -115,9 +116,6 @@ class GaussianDiscriminant(Preset):
             "tol": self.tol,
         }
 
-    def _prior(self) -> object:
-        return self.priors
-
     def _check_options(self) -> None:
         super()._check_options()
         o = self._options()
@@ -157,7 +155,7 @@ class GaussianDiscriminant(Preset):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
+    def _settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
         return self.tempered or "auto" in (self._options()["alpha"], self._options()["shrinkage"])
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
@@ -188,7 +186,7 @@ class GaussianDiscriminant(Preset):
         chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
         return replace(fitted, terms=(replace(term, distribution=chosen),))
 
-    def _check_merge(self, other: TallyClassifier) -> None:
+    def _check_merge(self, other: ModelState) -> None:
         super()._check_merge(other)
         mine, theirs = self._block(), other.fitted_.terms[0].distribution
         if getattr(mine, "pooled", None) != getattr(theirs, "pooled", None):
@@ -205,7 +203,7 @@ class GaussianDiscriminant(Preset):
                 "add, forget, merge or decay. shrinkage='auto', 'oas' or a number can."
             )
 
-    # --- asking ------------------------------------------------------------------------------------------------
+    # --- predicting ------------------------------------------------------------------------------------------------
 
     def decision_function(self, X: object) -> Floats:
         """Tell how far each row is on the side of each class.
@@ -243,7 +241,7 @@ class GaussianDiscriminant(Preset):
     @property
     def means_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the mean of each class."""
-        part = cast("Means", self._read("means_", Record))
+        part = cast("Means", params_of(self, "means_", Record))
         return read_only(part.mean)
 
     @property
@@ -266,7 +264,7 @@ class GaussianDiscriminant(Preset):
         if not isinstance(d.gamma, str):
             return d.gamma
         if isinstance(d, GaussianAxes):
-            return d.class_amounts(self._sums("shrinkage_", GaussianStatistics))
+            return d.class_amounts(statistics_of(self, "shrinkage_", GaussianStatistics))
         s = self._block_statistics()
         return cov.class_amounts(s, s.written(d.pooled), d)
 
@@ -279,7 +277,7 @@ class GaussianDiscriminant(Preset):
         self._require_attribute("covariance_")
         block = self._block()
         if isinstance(block, GaussianAxes):
-            found = [np.diag(v) for v in self._read("covariance_", GaussianParams).var]
+            found = [np.diag(v) for v in params_of(self, "covariance_", GaussianParams).var]
             return found[0] if self._linear() else found
         assert isinstance(block, GaussianBlock)
         statistics = self._block_statistics()

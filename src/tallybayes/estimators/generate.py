@@ -1,4 +1,4 @@
-"""What a generative model can do besides classify: draw rows, and say what each class says of a column."""
+"""What a generative model can do besides classify: draw rows, and describe a column given each class."""
 
 from __future__ import annotations
 
@@ -15,73 +15,39 @@ from tallybayes.distributions.capabilities import seen_columns
 from tallybayes.distributions.capabilities import sizes as code_counts
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.estimators.inputs import random_of
-from tallybayes.estimators.model import Model
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Array
 
 
-class Generates(Model):
-    """sample and describe."""
-
-    def sample(self, n: int = 1, y: object = None, random_state: object = None) -> tuple[Any, Array]:
-        """Draw rows and their classes from the model.
-
-        Parameters
-        ----------
-        n : int, default=1
-            How many rows.
-        y : label or array-like of shape (n,), default=None
-            The class of all rows, or of each; None draws the classes too.
-        random_state : int, RandomState or None, default=None
-            What they are drawn with.
-
-        Returns
-        -------
-        X : table of shape (n, n_columns)
-            As the kind of table that the model was fitted on.
-        y : ndarray of shape (n,)
-            The class of each row.
-        """
-        fitted = self._parameters()
-        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-            raise OptionError(f"n must be a whole number of at least 1; got {brief(n)}.")
-        rng = np.random.default_rng(random_of(random_state).randint(2**31 - 1, size=4))
-        codes = _classes_to_draw(fitted, int(n), y, rng)
-        columns: list[Any] = [None] * fitted.schema.d
-        for term in fitted.terms:
-            drawn = term.distribution.sample(term.params, codes, rng)
-            met = seen_columns(term.distribution, term.statistics, len(term.columns))
-            for i, j in enumerate(term.columns):
-                needs = _read_as(fitted, term, i)
-                columns[j] = (needs, drawn[i])
-                if needs != "levels" and not met[i]:  # no row had a value: there is none to draw
-                    columns[j] = ("numbers", np.full(len(codes), np.nan))
-        return build_table(fitted.schema, columns, rng), fitted.classes[codes]
-
-    def describe(self, column: str | int) -> dict[Any, dict[str, float]]:
-        """Tell what each class says of a column.
-
-        Parameters
-        ----------
-        column : str or int
-            Its name; its number where columns have no names.
-
-        Returns
-        -------
-        dict of dicts
-            For each class the probabilities of the levels, or mean and variance, or a rate. Of a column of numbers
-            that no row had a value in they say nothing: empty dicts.
-        """
-        fitted = self._parameters()
-        labels = fitted.classes.tolist()
-        j = fitted.schema.position(column)
-        term, i = fitted.term_of(j)
+def sample(fitted: Fitted, n: int, y: object, random_state: object) -> tuple[Any, Array]:
+    """Rows drawn from a model with parameters, and their classes."""
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
+        raise OptionError(f"n must be a whole number of at least 1; got {brief(n)}.")
+    rng = np.random.default_rng(random_of(random_state).randint(2**31 - 1, size=4))
+    codes = _classes_to_draw(fitted, int(n), y, rng)
+    columns: list[Any] = [None] * fitted.schema.d
+    for term in fitted.terms:
+        drawn = term.distribution.sample(term.params, codes, rng)
         met = seen_columns(term.distribution, term.statistics, len(term.columns))
-        if _read_as(fitted, term, i) == "numbers" and not met[i]:
-            return {label: {} for label in labels}
-        words = _words(fitted, term, i)
-        return {label: term.distribution.describe(term.params, i, k, words) for k, label in enumerate(labels)}
+        for i, j in enumerate(term.columns):
+            needs = _read_as(fitted, term, i)
+            columns[j] = (needs, drawn[i])
+            if needs != "levels" and not met[i]:  # no row had a value: there is none to draw
+                columns[j] = ("numbers", np.full(len(codes), np.nan))
+    return build_table(fitted.schema, columns, rng), fitted.classes[codes]
+
+
+def describe(fitted: Fitted, column: str | int) -> dict[Any, dict[str, float]]:
+    """What each class says of a column."""
+    labels = fitted.classes.tolist()
+    j = fitted.schema.position(column)
+    term, i = fitted.term_of(j)
+    met = seen_columns(term.distribution, term.statistics, len(term.columns))
+    if _read_as(fitted, term, i) == "numbers" and not met[i]:
+        return {label: {} for label in labels}
+    words = _words(fitted, term, i)
+    return {label: term.distribution.describe(term.params, i, k, words) for k, label in enumerate(labels)}
 
 
 def _classes_to_draw(fitted: Fitted, n: int, y: Any, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -8,94 +8,43 @@ import numpy as np
 
 from tallybayes.distributions.capabilities import LinearForm, QuadraticForm, capability
 from tallybayes.errors import OptionError, brief, listing
-from tallybayes.estimators.model import Model
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
 
+    from tallybayes.estimators.state import ModelState
 
-class LinearForms(Model):
-    """logistic, quadratic and boundary."""
 
-    def logistic(self) -> LogisticRegression:
-        """Make the logistic regression that answers alike.
+def logistic(model: ModelState) -> LogisticRegression:
+    """The fitted logistic regression with the same probabilities."""
+    from sklearn.linear_model import LogisticRegression
 
-        For models with linear boundaries: a shared covariance, shared-variance Gaussian, Bernoulli, Poisson,
-        multinomial and categorical naive Bayes.
+    weight, bias = linear_form(model.predictor_)
+    found = LogisticRegression()
+    found.classes_ = model.classes_
+    found.n_features_in_ = weight.shape[1]
+    found.n_iter_ = np.zeros(1, dtype=np.int32)
+    if len(model.classes_) == 2:
+        weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
+    else:  # adding the same line to all classes changes nothing; this keeps the numbers small
+        weight, bias = weight - weight.mean(axis=0), bias - bias.mean()
+    found.coef_, found.intercept_ = weight, bias
+    if hasattr(model, "feature_names_in_") and weight.shape[1] == model.n_features_in_:
+        found.feature_names_in_ = model.feature_names_in_
+    return found
 
-        Returns
-        -------
-        sklearn.linear_model.LogisticRegression
-            Fitted, with the same probabilities to rounding. Its columns are those of the model, for BernoulliNB after
-            the threshold (0 or 1); a categorical column becomes one column per level (1 where it has that level), in
-            the order of its codes.
-        """
-        from sklearn.linear_model import LogisticRegression
 
-        weight, bias = linear_form(self.predictor_)
-        twin = LogisticRegression()
-        twin.classes_ = self.classes_
-        twin.n_features_in_ = weight.shape[1]
-        twin.n_iter_ = np.zeros(1, dtype=np.int32)
-        if len(self.classes_) == 2:
-            weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
-        else:  # adding the same line to all classes changes nothing; this keeps the numbers small
-            weight, bias = weight - weight.mean(axis=0), bias - bias.mean()
-        twin.coef_, twin.intercept_ = weight, bias
-        if hasattr(self, "feature_names_in_") and weight.shape[1] == self.n_features_in_:
-            twin.feature_names_in_ = self.feature_names_in_
-        return twin
-
-    def quadratic(self) -> tuple[Floats, Floats, Floats]:
-        """Give the quadratic form log P(x, class k) = xᵀ A_k x + xᵀ b_k + c_k of a Gaussian model.
-
-        Returns
-        -------
-        A : ndarray of shape (n_classes, n_columns, n_columns)
-            The quadratic terms of each class.
-        b : ndarray of shape (n_classes, n_columns)
-            The linear terms of each class.
-        c : ndarray of shape (n_classes,)
-            The constant of each class.
-
-        Raises
-        ------
-        OptionError
-            If the model is not Gaussian.
-        """
-        return quadratic_form(self.predictor_)
-
-    def boundary(self, k: object, l: object) -> tuple[Floats, float]:  # noqa: E741
-        """Give a and b of the boundary xᵀ a + b = 0 between two classes.
-
-        Parameters
-        ----------
-        k : label
-            The class on whose side xᵀ a + b is positive.
-        l : label
-            The other class.
-
-        Returns
-        -------
-        a : ndarray of shape (n_columns,)
-            The normal of the boundary.
-        b : float
-            The constant.
-
-        Raises
-        ------
-        OptionError
-            If the boundaries of the model are not linear, or a label is none of its classes.
-        """
-        weight, bias = linear_form(self.predictor_)
-        labels = self.classes_.tolist()
-        for label in (k, l):
-            if label not in labels:
-                raise OptionError(f"{brief(label)} is not a class of this model. Classes: {listing(labels)}.")
-        i, j = labels.index(k), labels.index(l)
-        return weight[i] - weight[j], float(bias[i] - bias[j])
+def boundary(predictor: Predictor, k: object, l: object) -> tuple[Floats, float]:  # noqa: E741
+    """a and b of the boundary xᵀ a + b = 0 between two classes."""
+    weight, bias = linear_form(predictor)
+    labels = predictor.fitted.classes.tolist()
+    for label in (k, l):
+        if label not in labels:
+            raise OptionError(f"{brief(label)} is not a class of this model. Classes: {listing(labels)}.")
+    i, j = labels.index(k), labels.index(l)
+    return weight[i] - weight[j], float(bias[i] - bias[j])
 
 
 def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:

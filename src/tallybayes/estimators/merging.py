@@ -1,14 +1,15 @@
-"""merge_all: many models as one, in a tree, with parameters estimated once at the end."""
+"""Models added: into one of them (`merge`), or into a new one (`merge_all`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tallybayes.errors import MergeError, OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.state import ModelState
+from tallybayes.estimators.tree import Tree
 
-Model = TypeVar("Model", bound=TallyClassifier)
+Model = TypeVar("Model", bound=ModelState)
 
 
 def merge_all(models: Iterable[Model]) -> Model:
@@ -21,7 +22,8 @@ def merge_all(models: Iterable[Model]) -> Model:
     Parameters
     ----------
     models : iterable of fitted classifiers of this library
-        Of one class, on the same columns, with the same cuts and structure: such as ``plan.count(X, y)`` gives.
+        Of one class, on the same columns, with the same bins and structure: such as copies of one plan that learned
+        parts of the rows with ``partial_fit``.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def merge_all(models: Iterable[Model]) -> Model:
     >>> whole.class_count_.tolist(), whole.schema_.levels[0].labels
     ([3.0], ('clear', 'grey', 'red'))
     """
-    if isinstance(models, TallyClassifier) or not isinstance(models, Iterable):
+    if isinstance(models, ModelState) or not isinstance(models, Iterable):
         raise OptionError(f"merge_all takes several fitted models; got {type(models).__name__}.")
     several = _models(models)
     first = next(several, None)
@@ -50,11 +52,39 @@ def merge_all(models: Iterable[Model]) -> Model:
         raise MergeError(
             "There is no model to merge. Where every part of the data is empty, there is nothing to learn."
         )
-    return first.merged(several)
+    return merged(first, several)
+
+
+def merge(model: ModelState, others: Iterable[object]) -> None:
+    """Adds other models, or iterables of them, to a model: all or none."""
+    several: list[Any] = [m for other in others for m in (other if isinstance(other, Iterable) else [other])]
+    if not several:
+        raise OptionError("merge takes at least one fitted model.")
+    for other in several:
+        model._check_merge(other)
+    theirs = [other.fitted_ for other in several]
+    with model._learning():
+        whole = model._again()
+        for fitted in theirs:
+            whole = whole.merge(fitted)
+        model._keep(whole)
+
+
+def merged(first: Model, others: Iterable[ModelState]) -> Model:
+    """A new model of one and many others, added in a tree; parameters are estimated once, at the end."""
+    first._require_fit()
+    first._require_adding()
+    again, tree = first._again(), Tree()
+    tree.add(again)
+    for other in others:
+        first._check_merge(other)
+        tree.add(other.fitted_)
+    whole = tree.total().with_terms(again.terms)
+    return first._holding(whole, first._ready(whole))
 
 
 def _models(models: Iterable[Model]) -> Iterator[Model]:
     for model in models:
-        if not isinstance(model, TallyClassifier):
+        if not isinstance(model, ModelState):
             raise OptionError(f"merge_all takes fitted models of tallybayes; one is a {type(model).__name__}.")
         yield model

@@ -9,10 +9,12 @@ from tallybayes.data.table import Table
 from tallybayes.data.target import Target
 from tallybayes.distributions import distribution
 from tallybayes.errors import OptionError, brief
+from tallybayes.estimators import var_smoothing
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
-from tallybayes.estimators.smooths import Smooths
 from tallybayes.model.distribution_selection import choose
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term, assign, to_choose
 from tallybayes.utils.paragraphs import documented
 
@@ -20,7 +22,7 @@ SHOWN = 50  # columns of a summary
 
 
 @documented
-class NaiveBayes(Smooths, TallyClassifier):
+class NaiveBayes(TallyClassifier):
     """Naive Bayes for real tables: P(class | x) ∝ P(class) Π_j P(x_j | class).
 
     Parameters
@@ -95,6 +97,7 @@ class NaiveBayes(Smooths, TallyClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
+        var_smoothing.check(self.var_smoothing)
         unseen_policy(self.unseen)
         if self.variance not in ("own", "shared"):
             raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
@@ -105,7 +108,7 @@ class NaiveBayes(Smooths, TallyClassifier):
             "alpha": self.alpha,
             "ddof": self.ddof,
             "shared": self.variance == "shared",
-            "var_smoothing": self._smoothing(None),
+            "var_smoothing": var_smoothing.in_use(self.var_smoothing, None),
             "other": self.unseen == "other",
         }
 
@@ -116,10 +119,24 @@ class NaiveBayes(Smooths, TallyClassifier):
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         return assign(schema, self.distributions, self._options())
 
-    def settles_on_rows(self, schema: Schema) -> bool:
-        options = self._options()
-        chooses = bool(to_choose(schema, self.distributions, options)) or isinstance(self.var_smoothing, str)
-        return self.tempered or chooses or self._cuts_on_rows(schema)
+    def _settles_on_rows(self, schema: Schema) -> bool:
+        return bool(to_choose(schema, self.distributions, self._options())) or super()._settles_on_rows(schema)
+
+    def _has_structure(self) -> bool:
+        return isinstance(self.var_smoothing, str)
+
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        return var_smoothing.choose(self, fitted, rows) if isinstance(self.var_smoothing, str) else fitted
+
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        terms = super()._choose_again(fitted)
+        return var_smoothing.chosen_again(terms, fitted) if isinstance(self.var_smoothing, str) else terms
+
+    @property
+    def var_smoothing_(self) -> float:
+        """float: the smoothing in use, as given or as leave-one-out has chosen."""
+        self._require_attribute("var_smoothing_")
+        return var_smoothing.in_use(self.var_smoothing, self.fitted_)
 
     def summary(self) -> str:
         """Tell which distribution each column has and why, and how sure the answers are to be taken.
@@ -164,13 +181,6 @@ class NaiveBayes(Smooths, TallyClassifier):
         texts = [key for key, d in self.distributions.items() if _reads_texts(d)]
         said = {key: "text" for key in texts if key not in KINDS}
         return {**said, **(self.schema or {})} or None
-
-    def _prior(self) -> object:
-        return self.priors
-
-    @property
-    def _unseen(self) -> str:  # type: ignore[override]
-        return self.unseen
 
 
 def _reads_texts(what: object) -> bool:

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tallybayes.data.schema import Kind, Schema
+from tallybayes.data.schema import Kind
 from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
 from tallybayes.distributions.univariate.gaussian import GaussianParams
 from tallybayes.distributions.univariate.kernel_density import KernelParams
 from tallybayes.distributions.univariate.poisson import PoissonParams
 from tallybayes.errors import OptionError, brief, is_number
-from tallybayes.estimators.preset import Preset, read_only
-from tallybayes.estimators.smooths import Smooths
+from tallybayes.estimators import var_smoothing
+from tallybayes.estimators.attributes import params_of, read_only
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.rows import Rows
+from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Floats
 from tallybayes.utils.paragraphs import documented
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @documented
-class GaussianNB(Smooths, Preset):
+class GaussianNB(TallyClassifier):
     """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
 
     Parameters
@@ -84,32 +88,43 @@ class GaussianNB(Smooths, Preset):
 
     def _check_options(self) -> None:
         super()._check_options()
+        var_smoothing.check(self.var_smoothing)
         if self.variance not in ("own", "shared"):
             raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
-        return Gaussian(self.ddof, self.variance == "shared", self._smoothing(None))
+        return Gaussian(self.ddof, self.variance == "shared", var_smoothing.in_use(self.var_smoothing, None))
 
-    def settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
-        return self.tempered or isinstance(self.var_smoothing, str)
+    def _has_structure(self) -> bool:
+        return isinstance(self.var_smoothing, str)
 
-    def _prior(self) -> object:
-        return self.priors
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        return var_smoothing.choose(self, fitted, rows) if isinstance(self.var_smoothing, str) else fitted
+
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        terms = super()._choose_again(fitted)
+        return var_smoothing.chosen_again(terms, fitted) if isinstance(self.var_smoothing, str) else terms
+
+    @property
+    def var_smoothing_(self) -> float:
+        """float: the smoothing in use, as given or as leave-one-out has chosen."""
+        self._require_attribute("var_smoothing_")
+        return var_smoothing.in_use(self.var_smoothing, self.fitted_)
 
     @property
     def theta_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the mean of each class and feature."""
-        return read_only(self._read("theta_", GaussianParams).mean)
+        return read_only(params_of(self, "theta_", GaussianParams).mean)
 
     @property
     def var_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the variance of each class and feature, smoothing included."""
-        return read_only(self._read("var_", GaussianParams).var)
+        return read_only(params_of(self, "var_", GaussianParams).var)
 
     @property
     def epsilon_(self) -> Floats:
         """ndarray of shape (n_features,): what var_smoothing adds to the variances of each feature."""
-        return read_only(self._read("epsilon_", GaussianParams).epsilon)
+        return read_only(params_of(self, "epsilon_", GaussianParams).epsilon)
 
     @property
     def class_prior_(self) -> Floats:
@@ -119,7 +134,7 @@ class GaussianNB(Smooths, Preset):
 
 
 @documented
-class PoissonNB(Preset):
+class PoissonNB(TallyClassifier):
     """Poisson naive Bayes for counts: each class has its rate for each feature.
 
     Parameters
@@ -167,21 +182,17 @@ class PoissonNB(Preset):
         if not isinstance(self.alpha, np.ndarray) and (not is_number(self.alpha) or self.alpha < 0):
             raise OptionError(f"alpha must be a number of at least 0, or an array of them; got {brief(self.alpha)}.")
 
-    def _kind(self) -> Kind:
-        return "count"
+    _kind: Kind = "count"
 
     def _distribution(self, d: int) -> Distribution:
         if isinstance(self.alpha, np.ndarray) and self.alpha.shape != (d,):
             raise OptionError(f"An array alpha has one number for each of {d} columns; got {np.shape(self.alpha)}.")
         return Poisson(self.alpha)
 
-    def _prior(self) -> object:
-        return self.priors
-
     @property
     def rate_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the mean count of each class and feature, as smoothed by alpha."""
-        return read_only(self._read("rate_", PoissonParams).rate)
+        return read_only(params_of(self, "rate_", PoissonParams).rate)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -190,7 +201,7 @@ class PoissonNB(Preset):
 
 
 @documented
-class KernelNB(Preset):
+class KernelNB(TallyClassifier):
     """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
 
     Parameters
@@ -238,10 +249,7 @@ class KernelNB(Preset):
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Kernel(self.bandwidth)
 
-    def _prior(self) -> object:
-        return self.priors
-
     @property
     def bandwidth_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the bandwidth of each class and feature."""
-        return read_only(self._read("bandwidth_", KernelParams).bandwidth)
+        return read_only(params_of(self, "bandwidth_", KernelParams).bandwidth)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
-from tallybayes.estimators.model import Model
 from tallybayes.model import class_shares
 from tallybayes.model.priors import log_prior, plain
 from tallybayes.utils import notebook
 from tallybayes.utils.array_types import Array, Floats
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.base import TallyClassifier
+
+Model = TypeVar("Model", bound="TallyClassifier")
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,104 +102,63 @@ class PriorShift:
         return notebook.page(notebook.heading(self._head()), notebook.table(("class", "before", "now"), rows))
 
 
-class Priors(Model):
-    """with_prior and adapt_prior."""
+def with_prior(model: Model, priors: object) -> Model:
+    """A copy of a model under another class prior."""
+    with model._learning():  # two looks at one model
+        fitted, learned = model._parameters(), model.fitted_
+    found = log_prior(fitted.weight, fitted.classes, priors)
+    other = model._holding(learned, replace(fitted, log_prior=found))
+    kept = plain(priors)
+    kept = kept if kept is None or isinstance(kept, str | dict) else np.array(kept)
+    if hasattr(model, "class_prior"):  # scikit-learn's discrete naive Bayes: fit_prior=False would be uniform
+        other.__dict__.update({"class_prior": kept, "fit_prior": getattr(model, "fit_prior", True) or kept is None})
+    else:
+        other.__dict__["priors"] = kept
+    return other
 
-    def with_prior(self, priors: object) -> Self:
-        """Make a copy of this model under another class prior, without fitting again.
 
-        Parameters
-        ----------
-        priors : array-like, dict, Series, table, 'uniform', 'laplace' or None
-            An array in the order of ``classes_``; a dict, a pandas Series or a table of labels and shares (what
-            value_counts gives) by label; 'uniform', 'laplace', or None (as counted). A prior of 0 rules a class out.
+def adapt_prior(model: TallyClassifier, X: object, tol: float, max_iter: int) -> PriorShift:
+    """The class prior of unlabelled rows by EM (Saerens et al. 2002), and a test whether it moved."""
+    if not is_number(tol) or tol < 0:
+        raise OptionError(f"tol must be a finite number of at least 0; got {brief(tol)}.")
+    if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
+        raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(max_iter)}.")
+    predictor, weight = model.predictor_, model.fitted_.weight
+    start = predictor.start
+    old = np.exp(start - start.max())
+    old /= old.sum()
+    scores: Floats = predictor.answer(predictor.read(X), "joint", np.zeros(len(old)))
+    alive = old > 0
+    L, offset = _likelihoods(scores[:, alive])
+    found = class_shares.fit_shares(L, old[alive], np.zeros(int(alive.sum())), tol, max_iter)
+    if not found.converged:
+        from sklearn.exceptions import ConvergenceWarning
 
-        Returns
-        -------
-        estimator
-            What fit with that prior would have given. Options that were chosen on the data ('auto') stay as they are.
-
-        Examples
-        --------
-        >>> from tallybayes import GaussianNB
-        >>> model = GaussianNB().fit([[1.0], [2.0], [3.0], [2.5], [4.0]], ["well", "well", "well", "ill", "ill"])
-        >>> model.with_prior({"ill": 0.01, "well": 0.99}).class_prior_.round(2).tolist()
-        [0.01, 0.99]
-        """
-        with self._learning():  # two looks at one model
-            fitted, learned = self._parameters(), self.fitted_
-        found = log_prior(fitted.weight, fitted.classes, priors)
-        twin = self.holding(learned, replace(fitted, log_prior=found))
-        kept = plain(priors)
-        kept = kept if kept is None or isinstance(kept, str | dict) else np.array(kept)
-        twin.__dict__.update(self._parameters_of_prior(kept))
-        return twin
-
-    def _parameters_of_prior(self, priors: object) -> dict[str, object]:
-        """The parameters under which a fit would have this prior, by name."""
-        return {"priors": priors}
-
-    def adapt_prior(self, X: object, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
-        """Estimate the class prior of unlabelled rows by EM (Saerens et al. 2002), and test whether it moved.
-
-        Right where the classes themselves look as they did (p(x | class) is the same) and only their shares changed. A
-        class with prior 0 keeps it.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows without labels.
-        tol : float, default=1e-6
-            EM stops when the log-likelihood is within tol of its top.
-        max_iter : int, default=1000
-            How many steps it takes at most; if they are not enough, a ConvergenceWarning says so.
-
-        Returns
-        -------
-        PriorShift
-            The new prior, its standard errors, the test, and ``model``, this model under the new prior.
-        """
-        self._require_fit()
-        if not is_number(tol) or tol < 0:
-            raise OptionError(f"tol must be a finite number of at least 0; got {brief(tol)}.")
-        if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
-            raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(max_iter)}.")
-        predictor, weight = self.predictor_, self.fitted_.weight
-        start = predictor.start
-        old = np.exp(start - start.max())
-        old /= old.sum()
-        scores: Floats = predictor.answer(predictor.read(X), "joint", np.zeros(len(old)))
-        alive = old > 0
-        L, offset = _likelihoods(scores[:, alive])
-        found = class_shares.fit_shares(L, old[alive], np.zeros(int(alive.sum())), tol, max_iter)
-        if not found.converged:
-            from sklearn.exceptions import ConvergenceWarning
-
-            warn(
-                f"The log-likelihood may rise by more than tol={tol:g} after {max_iter} steps. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
-        asked = self._prior()
-        counted = (asked is None or (isinstance(asked, str) and asked == "laplace")) and np.array_equal(
-            start, predictor.fitted.prior
+        warn(
+            f"The log-likelihood may rise by more than tol={tol:g} after {max_iter} steps. Raise max_iter or tol.",
+            ConvergenceWarning,
         )
-        counts = weight[alive] if counted and (weight[alive] > 0).all() else None
-        statistic, p_value = class_shares.moved(L, found, old[alive], counts, tol, max_iter)
-        prior, error = np.zeros(len(old)), np.zeros(len(old))
-        prior[alive], error[alive] = found.prior, class_shares.standard_errors(L, found.prior)
-        return PriorShift(
-            model=self.with_prior(prior),
-            classes=self.classes_,
-            prior=prior,
-            old_prior=old,
-            standard_error=error,
-            loglik=found.loglik + offset,
-            statistic=statistic,
-            p_value=p_value,
-            n_iter=len(found.loglik) - 1,
-            n_rows=len(L),
-            converged=found.converged,
-        )
+    asked = model._prior()
+    counted = (asked is None or (isinstance(asked, str) and asked == "laplace")) and np.array_equal(
+        start, predictor.fitted.prior
+    )
+    counts = weight[alive] if counted and (weight[alive] > 0).all() else None
+    statistic, p_value = class_shares.moved(L, found, old[alive], counts, tol, max_iter)
+    prior, error = np.zeros(len(old)), np.zeros(len(old))
+    prior[alive], error[alive] = found.prior, class_shares.standard_errors(L, found.prior)
+    return PriorShift(
+        model=model.with_prior(prior),
+        classes=model.classes_,
+        prior=prior,
+        old_prior=old,
+        standard_error=error,
+        loglik=found.loglik + offset,
+        statistic=statistic,
+        p_value=p_value,
+        n_iter=len(found.loglik) - 1,
+        n_rows=len(L),
+        converged=found.converged,
+    )
 
 
 def _likelihoods(scores: Floats) -> tuple[Floats, float]:

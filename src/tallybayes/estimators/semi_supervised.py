@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tallybayes.data.labels import read_some_labels, recode
 from tallybayes.data.table import read_table
 from tallybayes.data.target import check_weights
-from tallybayes.distributions.capabilities import NoLikelihood, capability
+from tallybayes.distributions.capabilities import LogPrior, NoLikelihood, capability
 from tallybayes.errors import OptionError, UnseenCategoryWarning, brief, is_number, warn
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.wrapper import Wrapper
@@ -319,7 +319,7 @@ class _Climb:
             w = self.share * self.w * P[:, k]
             y = np.where(self.open & (w > 0), k, -1).astype(np.int32)
             total = total.add(count(self.rows.labelled(y, w), total.terms, total.classes))
-        return self.first.holding(total)
+        return self.first._holding(total)
 
     def height(self, model: TallyClassifier, joint: Floats) -> float:
         """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""
@@ -328,4 +328,12 @@ class _Climb:
         rows = np.flatnonzero((self.codes >= 0) & (self.w > 0) & (start[self.codes] > -np.inf))
         labelled = self.w[rows] @ joint[rows, self.codes[rows]]
         evidence = np.maximum(logsumexp(joint[self.open], axis=1), IMPOSSIBLE)
-        return float(labelled + self.share * (self.w[self.open] @ evidence) + model.penalty())
+        return float(labelled + self.share * (self.w[self.open] @ evidence) + penalty(model))
+
+
+def penalty(model: TallyClassifier) -> float:
+    """The log prior that the smoothing of a model stands for, up to a constant: EM climbs it with the likelihood."""
+    predictor, asked = model.predictor_, model._prior()
+    of_classes = float(predictor.start.sum()) if isinstance(asked, str) and asked == "laplace" else 0.0
+    priors = [(capability(t.distribution, LogPrior), t) for t in predictor.fitted.terms]
+    return of_classes + sum(0.0 if d is None else d.log_prior_density(t.statistics, t.params) for d, t in priors)

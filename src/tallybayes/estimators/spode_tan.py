@@ -19,7 +19,9 @@ from tallybayes.distributions.networks.joint_counts import GRID
 from tallybayes.distributions.networks.joint_statistics import JointParams
 from tallybayes.distributions.univariate.categorical import Categorical
 from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing
+from tallybayes.estimators import class_weights
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows, read_rows
 from tallybayes.model.term import Term, named
@@ -59,20 +61,13 @@ class NetworkClassifier(TallyClassifier):
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha, "method": self.cuts, "bins": self.bins}
 
-    def _cuts_on_rows(self, schema: Schema) -> bool:
+    def _settles_on_rows(self, schema: Schema) -> bool:
         known = self.schema.cuts if isinstance(self.schema, Schema) else {}
-        numbers = [j for j, kind in enumerate(schema.kinds) if kind in CUT and j not in known]
-        return self.cuts is not None and bool(numbers)
+        bins = self.cuts is not None and any(kind in CUT and j not in known for j, kind in enumerate(schema.kinds))
+        return self.tempered or bins or self._chooses_parents()
 
-    def _given_schema(self) -> object:
-        return self.schema
-
-    def _prior(self) -> object:
-        return self.priors
-
-    @property
-    def _unseen(self) -> str:  # type: ignore[override]
-        return self.unseen
+    def _chooses_parents(self) -> bool:
+        return self._has_structure()
 
     def _columns(self, schema: Schema) -> tuple[tuple[int, ...], int]:
         """The columns in the order of their group, and how many of them, the last ones, stay real."""
@@ -103,7 +98,7 @@ class NetworkClassifier(TallyClassifier):
         own = (Term(network, columns),) if columns else ()
         return (*own, Term(Categorical(alpha=self.alpha), beside))
 
-    def _check_merge(self, other: TallyClassifier) -> None:
+    def _check_merge(self, other: ModelState) -> None:
         super()._check_merge(other)
         mine, theirs = self.fitted_.schema, other.fitted_.schema
         if (mine.names, mine.kinds) != (theirs.names, theirs.kinds):
@@ -209,7 +204,7 @@ class LearnedNetwork(NetworkClassifier):
                 refusal = "relearn takes rows among those learned: these have the label(s) {}."
                 rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
                 rows = rows.of_target(
-                    self._weighed(read_target(y, rows.n, sample_weight)).within(fitted.classes, refusal)
+                    class_weights.weighed(self, read_target(y, rows.n, sample_weight)).within(fitted.classes, refusal)
                 )
                 if not (rows.classes_of_rows >= 0).any():
                     raise LabelError("relearn takes rows among those learned: these have no weight at all.")
@@ -388,10 +383,8 @@ class SPODE(LearnedNetwork):
             parent = int(np.argmin(superparent_losses(fitted, rows)))
         return replace(term, distribution=replace(pairs, parents=one_parent(d, parent)))
 
-    def settles_on_rows(self, schema: Schema) -> bool:
-        return (
-            super().settles_on_rows(schema) if _auto(self.superparent) else self.tempered or self._cuts_on_rows(schema)
-        )
+    def _chooses_parents(self) -> bool:
+        return _auto(self.superparent)
 
     @property
     def superparent_(self) -> str | None:

@@ -1,17 +1,20 @@
-"""Rows that were learned, judged without themselves; and the temperature that they choose."""
+"""Leave-one-out predictions of rows that were learned, and the temperature that they choose."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tallybayes.errors import ForgetError, is_number
-from tallybayes.estimators.model import Model
+from tallybayes.errors import is_number
+from tallybayes.estimators.learned_rows import learned_rows
 from tallybayes.model import temperature
 from tallybayes.model.fitted import Fitted, Starts
 from tallybayes.model.rows import Rows
 from tallybayes.utils.array_types import Floats
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.state import ModelState
 
 
 class Temperature(NamedTuple):
@@ -43,97 +46,33 @@ class Tempered:
         )
 
 
-class Tempers(Model):
-    """leave_one_out and temper."""
+def leave_one_out(model: ModelState, X: object, y: object, sample_weight: object) -> Floats:
+    """log P(class | x) of rows that were learned, each by the model without the row."""
+    rows = learned_rows(model, X, y, sample_weight)
+    prior, likelihood = model._parameters().leave_one_out(rows, model._prior(), model._start)
+    return temperature.posterior(prior, likelihood, model._beta)
 
-    if TYPE_CHECKING:
-        loo_log_proba_: Floats
-        loo_score_: float
-        temperature_: float
-    else:
-        loo_log_proba_, loo_score_, temperature_ = Tempered(LEARNED), Tempered(LEARNED), Tempered()
 
-    def leave_one_out(self, X: object, y: object, sample_weight: object = None) -> Floats:
-        """Tell log P(class | x) of rows that were learned, each by the model without the row itself.
+def temper(model: ModelState, X: object, y: object, sample_weight: object) -> None:
+    """Chooses the temperature again."""
+    with model._learning():
+        rows = learned_rows(model, X, y, sample_weight)
+        take(model, choose_temperature(model._parameters(), rows, model._prior(), model._start))
 
-        Exact and without a refit: the row's own share is taken out of the sums, and out of the class prior. What was
-        chosen from all rows (cuts, structure, strengths of back-off, bandwidths, temperature) stays as it is. A row of
-        weight above 1 stands for several, of which one is left out.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows among those learned.
-        y : array-like of shape (n_rows,)
-            Their labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            The weights that they were learned with.
+def take(model: ModelState, chosen: Temperature | None) -> None:
+    """What a fit has chosen, None where it was not asked to."""
+    model._drop_left_out()
+    model.__dict__.pop("temperature_", None)
+    if chosen is not None:
+        model._held.lock_out()  # the next row has to take away what is said here of those before it
+        model.temperature_, model.loo_log_proba_, model.loo_score_ = chosen
 
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_rows, n_classes)
-            NaN for the only row of a class, which would go with it.
 
-        Raises
-        ------
-        ForgetError
-            If these rows cannot have been learned.
-        """
-        prior, likelihood = self._parameters().leave_one_out(
-            self._learned_rows(X, y, sample_weight), self._prior(), self._start
-        )
-        return temperature.posterior(prior, likelihood, self._beta)
-
-    def temper(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Choose the temperature again, by leave-one-out on rows that were learned.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows among those learned.
-        y : array-like of shape (n_rows,)
-            Their labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            The weights that they were learned with.
-
-        Returns
-        -------
-        self : estimator
-            With ``temperature_``, ``loo_log_proba_`` and ``loo_score_``, as after fit with ``tempered=True``.
-        """
-        with self._learning():
-            rows = self._learned_rows(X, y, sample_weight)
-            self._take_temperature(choose_temperature(self._parameters(), rows, self._prior(), self._start))
-        return self
-
-    def _rows_met(self, X: object, y: object, sample_weight: object, refusal: str) -> tuple[Rows, Fitted]:
-        raise NotImplementedError
-
-    def _learned_rows(self, X: object, y: object, sample_weight: object) -> Rows:
-        """Rows that the sums hold; ForgetError if they do not."""
-        rows, given = self._rows_met(X, y, sample_weight, "No rows of class {} were learned.")
-        try:
-            self.fitted_.subtract(given)
-        except ForgetError:
-            raise ForgetError(
-                "These rows (or so much weight of them) cannot have been learned: without them a count or a sum of "
-                "squares would fall below zero. Give rows that this model has learned, with their weights."
-            ) from None
-        return rows
-
-    def _take_temperature(self, chosen: Temperature | None) -> None:
-        """What a fit has chosen, None where it was not asked to."""
-        self._drop_left_out()
-        self.__dict__.pop("temperature_", None)
-        if chosen is not None:
-            self._held.lock_out()  # the next row has to take away what is said here of those before it
-            self.temperature_, self.loo_log_proba_, self.loo_score_ = chosen
-
-    def _check_temperature(self) -> None:
-        """Raises ValueError if a temperature (it comes from a file) is none."""
-        beta: Any = self.__dict__.get("temperature_", 1.0)
-        if not is_number(beta) or not temperature.LEAST <= beta <= temperature.MOST:
-            raise ValueError(f"its temperature is {beta!r:.40}")
+def check(beta: Any) -> None:
+    """Raises ValueError if a temperature (it comes from a file) is none."""
+    if not is_number(beta) or not temperature.LEAST <= beta <= temperature.MOST:
+        raise ValueError(f"its temperature is {beta!r:.40}")
 
 
 def choose_temperature(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Temperature:

@@ -157,7 +157,7 @@ def to_bytes(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, obje
     --------
     >>> from tallybayes import GaussianNB, from_bytes, to_bytes
     >>> here = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
-    >>> there = from_bytes(to_bytes(here.empty())).count([[1.5]], ["low"])
+    >>> there = from_bytes(to_bytes(here.empty())).partial_fit([[1.5]], ["low"])
     >>> here.merge(there).class_count_.tolist()
     [2.0, 3.0]
     """

@@ -93,7 +93,7 @@ def _document(model: object, writer: Writer) -> dict[str, Json]:
             for t in fitted.terms
         ],
         "closed": fitted.closed,
-        "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in model.kept().items()},
+        "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in model._kept().items()},
     }
 
 
@@ -129,7 +129,7 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
     if cls is None:
         raise ModelFileError(f"It holds a {name!r:.60}, which is no estimator of this version of tallybayes.")
     parameters = {k: reader.value(v, f"The parameter {k!r:.60}") for k, v in mapping(given, "parameters").items()}
-    unknown = sorted(set(parameters) - set(cls.parameter_names()))
+    unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:
         raise ModelFileError(f"{name} has no parameter {unknown[0]!r:.60} in this version of tallybayes.")
     if not isinstance(closed, bool):
@@ -142,7 +142,7 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
     model = cls(**parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say was said at the fit
-        again = model.restore(fitted, kept)
+        again = model._restore(fitted, kept)
         for term in (*fitted.terms, *again.terms):  # what counted it, and what will count the next rows
             _check_sums(term, fitted)
     return model

@@ -32,7 +32,7 @@ def without_names(model: TallyClassifier, rows: Sequence[Mapping[str, object]]) 
             gone = [code for code in unmet if known.labels[code] in were and code not in known.declared]
             if gone:
                 levels[j] = _renamed(known, gone)
-    return model.holding(replace(fitted, schema=fitted.schema.with_levels(levels))) if levels else model
+    return model._holding(replace(fitted, schema=fitted.schema.with_levels(levels))) if levels else model
 
 
 def _unmet(term: Term, fitted: Fitted) -> dict[int, list[int]]:

@@ -16,8 +16,8 @@ from pyarrow import csv
 
 from tallybayes.decision import Losses
 from tallybayes.errors import listing
-from tallybayes.estimators.asking import other_start
 from tallybayes.estimators.loss import read_loss
+from tallybayes.estimators.predicting import other_start
 from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.request_bodies import JSON, Decide, Explain, Question
 from tallybayes.serve.request_tables import ARROW, CSV

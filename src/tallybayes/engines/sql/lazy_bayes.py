@@ -16,6 +16,7 @@ from tallybayes.engines.sql.database import DatabaseSource, DatabaseTable, too_m
 from tallybayes.engines.sql.sql_counts import StatisticsQuery, counted_as
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.learning import schema_of
 from tallybayes.explain import Explanation
 
 Model = TypeVar("Model", bound=TallyClassifier)
@@ -105,7 +106,7 @@ class LazyBayes(Generic[Model]):
             plan = self.model.empty()
         else:
             first = source.head(roles)
-            if self.model.settles_on_rows(self.model.schema_of(roles.split(first.sample)[0])):
+            if self.model._settles_on_rows(schema_of(self.model, roles.split(first.sample)[0])):
                 raise OptionError(
                     f"This {type(self.model).__name__} chooses cuts, distributions or a structure on rows, and lazily "
                     "there are none before a question comes. Say what it is to be, as in NaiveBayes('gaussian'); or "

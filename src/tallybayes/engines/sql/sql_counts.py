@@ -215,7 +215,7 @@ class StatisticsQuery(Generic[Model]):
             replace(t, statistics=self._statistics(t, schema, tables, found, to, len(classes)))
             for t in self.fitted.terms
         ]
-        return self.plan.holding(Fitted(schema, classes, weight, tuple(sums), self.fitted.closed))
+        return self.plan._holding(Fitted(schema, classes, weight, tuple(sums), self.fitted.closed))
 
     def _tables(
         self, found: list[tuple[Any, ...]], to: dict[Any, int], K: int

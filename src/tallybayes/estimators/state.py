@@ -1,25 +1,39 @@
-"""What every classifier of this library holds: one Fitted, and what is made of it when it is first needed."""
+"""The state of a classifier: one `Fitted`, what is made of it when first needed, and the hooks of subclasses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from tallybayes import _core
+from tallybayes.data.encoding import CUT
 from tallybayes.data.schema import Kind, Schema
-from tallybayes.distributions.capabilities import LogPrior, capability
-from tallybayes.errors import OptionError, brief
+from tallybayes.errors import MergeError, ModelFileError, OptionError, brief
+from tallybayes.estimators import class_weights, half_life, tempered
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
+from tallybayes.estimators.tempered import LEARNED, Tempered
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.predictor import PredictionOptions, Predictor
 from tallybayes.model.priors import log_prior
-from tallybayes.model.term import Term
+from tallybayes.model.term import Term, same_shape
 from tallybayes.utils.array_types import Array, Floats
 
-KEPT_BY_0_1 = ("_groups", "_tally", "_closed", "_model", "_door")  # under these names
+if TYPE_CHECKING:
+    from tallybayes.data.table import Table
+    from tallybayes.data.target import Target
+    from tallybayes.distributions import Distribution
+    from tallybayes.model.rows import Rows
+
+
+@lru_cache(maxsize=1)
+def _first_columns(d: int) -> tuple[int, ...]:
+    """Kept for the next table, which is mostly as wide: 50,000 numbers take a millisecond to make."""
+    return tuple(range(d))
 
 
 class Held:
@@ -44,10 +58,11 @@ class Held:
                 self.fitted, self.estimated, self.predictor = fitted, None, None
 
 
-class Model(BaseEstimator):  # type: ignore[misc]
-    """Holds a fitted model; subclasses say which distributions, and what can be asked.
+class ModelState(BaseEstimator):  # type: ignore[misc]
+    """Holds a fitted model, which changes in one place, `_hold`: a call that fails before that changes nothing.
 
-    A fitted model changes in one place, `hold`: a call that fails before changes nothing.
+    A subclass says which distributions (`_choose`, or `_distribution` where one is for all columns), checks its
+    options, and may choose something on the first rows (`_suit` before they are counted, `_structure` after).
     """
 
     classes_: Array
@@ -55,49 +70,25 @@ class Model(BaseEstimator):  # type: ignore[misc]
     feature_names_in_: Array
     tempered: bool = False
     verbose: bool = False
-    temperature_: float
+    half_life: float | None = None
+    class_weight: object = None
+    class_weight_: dict[object, float]
+    if TYPE_CHECKING:
+        temperature_: float
+        loo_log_proba_: Floats
+        loo_score_: float
+    else:
+        loo_log_proba_, loo_score_, temperature_ = Tempered(LEARNED), Tempered(LEARNED), Tempered()
     _held: Held
     _lock: _core.Lock
-    _unseen = "ignore"
+    _kind: Kind = "real"  # of a numeric column of which nothing else is known
     _can_be_other = True  # unseen='other' is a choice
     _reads_text = False  # a column of texts by their words
     # what follows from fitted_; then scikit-learn's objects for routing, and what was said of each row learned
-    _held_elsewhere = frozenset(
-        ("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_", *KEPT_BY_0_1)
-    )
+    _held_elsewhere = frozenset(("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_"))
     _not_kept = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
     # --- what a subclass decides -------------------------------------------------------------------------------
-
-    def _choose(self, schema: Schema) -> tuple[Term, ...]:
-        """Which distribution looks after which columns."""
-        raise NotImplementedError
-
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
-        """The same for more rows, after these: with the parameters as they are now."""
-        return self._choose(fitted.schema)
-
-    def _kind(self) -> Kind:
-        """The kind of a numeric column of which nothing else is known."""
-        return "real"
-
-    def _given_schema(self) -> object:
-        return None
-
-    def _prior(self) -> object:
-        """None, 'uniform', 'laplace', one number per class, or a function of the classes' weights."""
-        return None
-
-    def _start(self, log_prior: Floats) -> Floats:
-        """What the log joint starts from."""
-        return log_prior
-
-    def _at_once(self, fitted: Fitted) -> bool:
-        """Whether parameters are estimated while learning, or only when they are first asked for.
-
-        Where no tally is refused, more rows cost what they are, not what there is to estimate.
-        """
-        return not (self._fitted() and all(t.distribution.waits for t in fitted.terms))
 
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
@@ -105,6 +96,82 @@ class Model(BaseEstimator):  # type: ignore[misc]
             raise OptionError(f"tempered must be True or False; got {brief(self.tempered)}.")
         if not isinstance(self.verbose, bool | np.bool_ | int):
             raise OptionError(f"verbose must be True or False; got {brief(self.verbose)}.")
+        class_weights.check(self.class_weight)
+        half_life.check(self.half_life)
+
+    def _distribution(self, d: int) -> Distribution:
+        """The distribution of all d columns, from the parameters."""
+        raise NotImplementedError
+
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+        """Which distribution models which columns."""
+        return (Term(self._distribution(schema.d), _first_columns(schema.d)),)
+
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        """The same for more rows, after these: with the parameters as they are now."""
+        return self._choose(fitted.schema)
+
+    def _given_schema(self) -> object:
+        """What the user says of the columns."""
+        return getattr(self, "schema", None)
+
+    def _prior(self) -> object:
+        """None, 'uniform', 'laplace', one number per class, or a function of the classes' weights."""
+        return getattr(self, "priors", None)
+
+    def _start(self, log_prior: Floats) -> Floats:
+        """What the log joint starts from."""
+        return log_prior
+
+    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:  # noqa: ARG002
+        """The schema with what the first rows choose before anything is counted: distributions of numbers."""
+        return schema
+
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
+        """The first rows, counted, with what is chosen on them: options, and which columns depend on which."""
+        return fitted
+
+    def _has_structure(self) -> bool:
+        """Whether `_structure` chooses something; if not, the first rows are not kept encoded."""
+        return type(self)._structure is not ModelState._structure
+
+    def _settles_on_rows(self, schema: Schema) -> bool:
+        """Whether something is chosen on the first rows: bins, a structure, options, a temperature."""
+        return self.tempered or self._has_structure() or bins_on_rows(self, schema)
+
+    def _at_once(self, fitted: Fitted) -> bool:
+        """Whether parameters are estimated while learning, or only when they are first used.
+
+        A plan, which has no rows yet, waits: parts of any size can be counted. So does a model whose statistics are
+        never refused: more rows then cost what they are, not what there is to estimate.
+        """
+        waits = self._fitted() and (self._planned() or all(t.distribution.waits for t in fitted.terms))
+        return not waits
+
+    def _labels(self, y: object) -> object:
+        """y as class labels, of rows that were learned."""
+        return y
+
+    def _require_adding(self) -> None:
+        """Raises OptionError if rows cannot be added to what was learned, nor removed."""
+
+    def _check_merge(self, other: ModelState) -> None:
+        """Raises an error if the two do not add, and there is more to say than that their terms differ."""
+        self._require_fit()
+        if type(other) is not type(self):
+            raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        self._require_adding()
+        class_weights.check_same(self, other)
+
+    def _check_held(self, fitted: Fitted) -> None:  # noqa: ARG002
+        """Raises ValueError if what is held besides the statistics (it comes from a file) does not suit them."""
+        tempered.check(self._beta)
+        class_weights.check_kept(self.__dict__.get("class_weight_"))
+
+    @property
+    def _unseen(self) -> str:
+        found: str = getattr(self, "unseen", "ignore")
+        return found
 
     # --- what is held ------------------------------------------------------------------------------------------
 
@@ -139,7 +206,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     @property
     def schema_(self) -> Schema:
-        """Schema: what each column is: name, kind, levels, cuts. Print it."""
+        """Schema: what each column is: name, kind, levels, bins. Print it."""
         self._require_attribute("schema_")
         return self.fitted_.schema
 
@@ -158,27 +225,27 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def _prediction_options(self) -> PredictionOptions:
         return PredictionOptions(self._beta, self._unseen, self._can_be_other, type(self).__name__)
 
-    @classmethod
-    def parameter_names(cls) -> list[str]:
-        """List what the constructor takes.
-
-        Returns
-        -------
-        list of str
-            The names of the parameters.
-        """
-        return list(cls._get_param_names())
-
-    def kept(self) -> dict[str, object]:
-        """List what there is besides parameters and ``fitted_``: what else a copy of the model needs.
-
-        Returns
-        -------
-        dict
-            Values by the names of attributes.
-        """
-        without = self._held_elsewhere | self._not_kept | set(self.parameter_names())
+    def _kept(self) -> dict[str, object]:
+        """Attributes besides parameters and `fitted_`: what else a copy of the model needs."""
+        without = self._held_elsewhere | self._not_kept | set(self._get_param_names())
         return {name: value for name, value in vars(self).items() if name not in without}
+
+    def _restore(self, fitted: Fitted, kept: Mapping[str, object]) -> Fitted:
+        """Takes over a stored model, and returns its statistics with the terms that the parameters ask for."""
+        for name, value in kept.items():
+            known = name in self._held_elsewhere or hasattr(type(self), name) or name in vars(self)
+            if known or not name.isidentifier() or name.startswith("__"):
+                raise ModelFileError(f"{type(self).__name__} cannot have the attribute {name!r:.60}.")
+            setattr(self, name, value)
+        self._check_held(fitted)
+        self._check_options()
+        terms = self._choose_again(fitted)
+        if not same_shape(terms, fitted.terms):
+            raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
+        if fitted.weight.sum() > 0:
+            log_prior(fitted.weight, fitted.classes, self._prior())
+        self._hold(fitted)
+        return fitted.with_terms(terms)
 
     def _parameters(self) -> Fitted:
         """What was learned, with its parameters."""
@@ -188,19 +255,6 @@ class Model(BaseEstimator):  # type: ignore[misc]
         self._require_rows(fitted)
         return fitted.estimate(self._prior())
 
-    def penalty(self) -> float:
-        """Sum the log priors that the smoothing of this model stands for: what EM climbs beside the likelihood.
-
-        Returns
-        -------
-        float
-            Of the parameters, and of the class shares if the prior is 'laplace'; up to a constant.
-        """
-        predictor, asked = self.predictor_, self._prior()
-        of_classes = float(predictor.start.sum()) if isinstance(asked, str) and asked == "laplace" else 0.0
-        priors = [(capability(t.distribution, LogPrior), t) for t in predictor.fitted.terms]
-        return of_classes + sum(0.0 if d is None else d.log_prior_density(t.statistics, t.params) for d, t in priors)
-
     def _require_rows(self, fitted: Fitted) -> None:
         if not fitted.weight.sum() > 0:
             raise not_fitted(
@@ -208,9 +262,21 @@ class Model(BaseEstimator):  # type: ignore[misc]
                 "let it learn rows."
             )
 
+    def _again(self) -> Fitted:
+        """What was learned, to be read and added to with the parameters as they are now."""
+        self._check_options()
+        fitted = self.fitted_
+        terms = self._choose_again(fitted)
+        if not same_shape(terms, fitted.terms):
+            raise OptionError(
+                "A parameter that says what is counted was changed after the fit; the rows learned so far do not suit "
+                "it. Fit again, or change it back."
+            )
+        return fitted.with_terms(terms)
+
     def _keep(self, fitted: Fitted) -> None:
         """Takes over what was learned, after its parameters could be read."""
-        self.hold(fitted, self._ready(fitted))
+        self._hold(fitted, self._ready(fitted))
 
     def _ready(self, fitted: Fitted) -> Fitted | None:
         """The same with its parameters, if they are estimated while learning."""
@@ -221,16 +287,8 @@ class Model(BaseEstimator):  # type: ignore[misc]
         log_prior(fitted.weight, fitted.classes, self._prior())  # classes that it does not name are refused now
         return None
 
-    def hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
-        """Become a model that has learned this: the one place where a fitted model changes.
-
-        Parameters
-        ----------
-        fitted : Fitted
-            What it has learned.
-        estimated : Fitted, default=None
-            The same with its parameters, if they are known; else they are estimated when they are first asked for.
-        """
+    def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+        """Becomes a model that has learned this. estimated: the same with its parameters, if they are known."""
         before: Held | None = self.__dict__.get("_held")
         self._held = Held(fitted, estimated)
         if before is not None:
@@ -243,24 +301,19 @@ class Model(BaseEstimator):  # type: ignore[misc]
         else:
             self.__dict__.pop("feature_names_in_", None)
 
-    def holding(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
-        """Make a copy that has learned something else.
+    def _holding(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
+        """A copy that has learned something else."""
+        other = self.copy()
+        other._hold(fitted, estimated)
+        return other
 
-        Parameters
-        ----------
-        fitted : Fitted
-            What it has learned.
-        estimated : Fitted, default=None
-            The same with its parameters, if they are known.
+    def _become(self, other: Self, fitted: Fitted) -> None:
+        """Becomes what a copy of it has become."""
+        self.__dict__.update(other._holding(fitted, self._ready(fitted)).__getstate__())
 
-        Returns
-        -------
-        estimator
-            With the parameters of this one.
-        """
-        twin = self.copy()
-        twin.hold(fitted, estimated)
-        return twin
+    def _planned(self) -> bool:
+        """Whether it is a plan: fitted, with no rows."""
+        return not self._held.fitted.weight.sum() > 0
 
     def _drop_left_out(self) -> None:
         for stale in ("loo_log_proba_", "loo_score_"):
@@ -272,43 +325,19 @@ class Model(BaseEstimator):  # type: ignore[misc]
         return self.__dict__.setdefault("_lock", _core.Lock()) if lock is None else lock
 
     def copy(self) -> Self:
-        """A model of its own that knows the same.
+        """Copy the model.
 
         Returns
         -------
         copy : estimator
-            What either learns from now on, the other does not.
+            A model that has learned the same; what either learns from now on, the other does not.
         """
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__getstate__())
-        return twin
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__getstate__())
+        return other
 
     def __copy__(self) -> Self:
         return self.copy()
-
-    def save(self, path: object, *, notes: Mapping[str, object] | None = None) -> None:
-        """Write the fitted model into a file, which ``tallybayes.load`` reads: what ``tallybayes.save`` does.
-
-        Parameters
-        ----------
-        path : str, path or binary file
-            Where to write it. A file that is there already is replaced in one step.
-        notes : dict, default=None
-            What else to keep beside the model, such as where the data came from; ``tallybayes.io.load_notes`` reads it.
-
-        Examples
-        --------
-        >>> import io
-        >>> from tallybayes import GaussianNB, load
-        >>> file = io.BytesIO()
-        >>> GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]).save(file)
-        >>> _ = file.seek(0)
-        >>> load(file).predict([[6.0]]).tolist()
-        ['high']
-        """
-        from tallybayes import save  # when it is called: files know of models, models nothing of files
-
-        save(self, path, notes=notes)
 
     def __getstate__(self) -> dict[str, object]:
         """Arrays and plain values: what is compiled is compiled again when needed."""
@@ -348,3 +377,12 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """Before the fit, a fitted attribute does not exist."""
         if not self._fitted():
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
+
+
+def bins_on_rows(model: ModelState, schema: Schema) -> bool:
+    """Whether the first rows choose bins of a column."""
+    given = model._given_schema()
+    cuts = given.cuts if isinstance(given, Schema) else {}
+    terms = [t for t in model._choose(replace(schema, cuts=cuts)) if t.distribution.needs in ("cuts", "codes")]
+    coded = [j for t in terms for j in t.columns[: len(t.columns) - getattr(t.distribution, "reals", 0)]]
+    return any(schema.kinds[j] in CUT and j not in cuts for j in coded)
