@@ -230,6 +230,26 @@ def test_information_of_categories_is_the_sum() -> None:
     assert (found.error == 0).all()
 
 
+@pytest.mark.parametrize(("columns", "rows"), [(4, 20_000), (100, 2_000), (1_000, 500)])
+def test_information_by_draws_costs_no_more_than_the_columns(
+    columns: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = rng.poisson(2.0 + y[:, None], size=(200, columns))
+    model, drawn, sample = tb.PoissonNB().fit(X, y), [], tb.distributions.Poisson.sample
+
+    def counted(d: Any, p: Any, y: Any, rng: Any) -> Any:
+        drawn.append(len(y))
+        return sample(d, p, y, rng)
+
+    monkeypatch.setattr(tb.distributions.Poisson, "sample", counted)
+    found = model.explain()
+    assert drawn == [rows]
+    assert (found.error > 0).all()
+    assert abs(found.information.mean() - 0.045) < 0.02  # of means 2 and 3, about
+
+
 @pytest.mark.parametrize("model", [tb.GaussianNB(), tb.QuadraticDiscriminantAnalysis()])
 def test_information_of_gaussians_is_the_integral(model: Any) -> None:
     X, y = two_blobs(K=3)

@@ -51,9 +51,9 @@ def test_the_best_temperature_is_the_best_of_a_grid(seed: int, size: float, K: i
     L[np.arange(n), y] += size * rng.normal()
     L[rng.random((n, K)) < 0.1 * (np.arange(K) != y[:, None])] = -np.inf
     beta = temperature.best_temperature(prior, L, y, w)
-    assert temperature.LEAST <= beta <= temperature.MOST
+    assert temperature.MIN_BETA <= beta <= temperature.MAX_BETA
     found = loss(prior, L, y, w, beta)
-    grid = np.exp(np.linspace(np.log(temperature.LEAST), np.log(temperature.MOST), 80))
+    grid = np.exp(np.linspace(np.log(temperature.MIN_BETA), np.log(temperature.MAX_BETA), 80))
     assert found <= min(loss(prior, L, y, w, b) for b in grid) * (1 + 1e-9) + 1e-9
     assert found <= loss(prior, L, y, w, 1.0)
 
@@ -64,10 +64,10 @@ def test_rows_that_say_nothing_of_it() -> None:
     assert temperature.best_temperature(prior, np.full((3, 2), np.nan), y, w) == 1
     impossible = np.array([[-np.inf, 0.0], [0.0, 1.0], [1.0, 0.0]])
     assert (
-        temperature.best_temperature(prior, impossible, y, w) == temperature.MOST
+        temperature.best_temperature(prior, impossible, y, w) == temperature.MAX_BETA
     )  # by the other two, which are right
     wrong = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    assert temperature.best_temperature(prior, wrong, y, w) == temperature.LEAST
+    assert temperature.best_temperature(prior, wrong, y, w) == temperature.MIN_BETA
 
 
 @settings(max_examples=examples(40), deadline=None)

@@ -19,6 +19,7 @@ from numpydoc.validate import ERROR_MSGS, validate
 
 import tallybayes
 from tallybayes import data, datasets, decision, distributions, evaluation, explain, export, io, plots
+from tallybayes.distributions import capabilities
 from tallybayes.utils import paragraphs
 
 # numpydoc's checks that are left out, and why.
@@ -55,10 +56,15 @@ ESTIMATORS = {name: cls for name, cls in CLASSES.items() if hasattr(cls, "get_pa
 ELSEWHERE = re.compile(r"\b[Aa]s (for|in) (``fit``|fit\b|scikit-learn|[A-Z]\w*[A-Z])|\bsee [A-Z]\w*[a-z][A-Z]")
 
 
+CAPABILITIES = {method for wanted in vars(capabilities).values() if inspect.isclass(wanted) for method in vars(wanted)}
+
+
 def members(cls: type) -> Iterator[tuple[str, Any]]:
     """The public methods and properties of a class and its bases that this library wrote: scikit-learn's have
-    scikit-learn's docstrings."""
-    for name in dir(cls):
+    scikit-learn's docstrings. Of a distribution these are its verbs; its capabilities are documented where they are
+    defined."""
+    verbs = {*vars(distributions.Distribution), *vars(distributions.SimpleDistribution), "split"}
+    for name in dir(cls) if not issubclass(cls, distributions.Distribution) else verbs & set(dir(cls)) - CAPABILITIES:
         member = inspect.getattr_static(cls, name)
         if isinstance(member, classmethod | staticmethod):
             member = member.__func__

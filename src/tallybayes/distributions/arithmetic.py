@@ -1,4 +1,4 @@
-"""Arithmetic that tallies share: taking away, renumbering classes, and what a tally out of a file must look like."""
+"""Arithmetic of sufficient statistics: subtraction, renumbering of classes, checks of what a file holds."""
 
 from __future__ import annotations
 

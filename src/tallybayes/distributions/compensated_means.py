@@ -16,7 +16,7 @@ from tallybayes.distributions.records import Record
 from tallybayes.utils.array_types import Array
 
 EPS = float(np.finfo(np.float64).eps)
-MOST = float(np.finfo(np.float64).max)
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -34,7 +34,7 @@ class Means(Protocol):
 
 @dataclass(frozen=True)
 class CentredStatistics(Record):
-    """What all sums about a mean have, by class and column.
+    """What all statistics about a mean have, by class and column.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def check_low(s: Means) -> None:
 def check_squares(n: Array, squares: Array) -> None:
     """ValueError if sums of squares are larger than rows of finite numbers of that weight can make them."""
     with np.errstate(over="ignore"):
-        if (squares > n * MOST).any(where=n > 0):
+        if (squares > n * LARGEST_FLOAT).any(where=n > 0):
             raise ValueError("a sum of squares is larger than that of rows of so little weight")
 
 
@@ -73,7 +73,7 @@ def exact_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def away(s: Means, centre: Array, rest: Array | float = 0.0) -> Array:
-    """mean + low − centre − rest, with the digits that only the difference has; s: a tally, or parameters."""
+    """mean + low − centre − rest, with the digits that only the difference has; s: statistics, or parameters."""
     return np.asarray((s.mean - centre) + (s.low - rest))
 
 

@@ -1,4 +1,4 @@
-"""What a distribution is told besides its tally, and the names of the types that its methods share."""
+"""What a distribution is told besides its statistics, and the names of the types that its methods share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ else:
 
     S, P = TypeVar("S"), TypeVar("P")
 
-Stats = dict[str, Array]  # of a distribution that has no record for its sums
+Stats = dict[str, Array]  # of a distribution that has no record for its statistics
 Params = dict[str, Any]
 Needs = Literal["numbers", "levels", "cuts", "codes", "texts"]
 Features = Literal["numbers", "squares", "products", "sphere", "levels", "threshold", "counts"]
@@ -33,7 +33,7 @@ Weights = NDArray[np.float64] | None
 
 @dataclass(frozen=True)
 class Context:
-    """What a tally cannot know by itself: the weight of each class, and the labels behind the codes.
+    """What statistics cannot know by itself: the weight of each class, and the labels behind the codes.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class RowScores:
     gone : sequence of (int, int)
         Levels that are taken as missing, as column and level.
     scores : callable
-        Gives log P(x | class), (1, K), of packed codes (d, 1); None for a row that is for the careful way.
+        Gives log P(x | class), (1, K), of packed codes (d, 1); None for a row that is for the general path.
     """
 
     sizes: NDArray[np.int64]

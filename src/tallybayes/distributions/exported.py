@@ -15,7 +15,7 @@ from tallybayes.utils.array_types import Array
 Json = Any  # None, bool, int, float, str, list or dict of these
 Exported = dict[str, Json]
 NUMBER, CODE = "number", "code"
-MOST = 4_000_000  # numbers of one term
+MAX_EXPORTED_NUMBERS = 4_000_000  # of one term
 
 
 def plain(a: Array) -> Json:
@@ -42,6 +42,7 @@ def reads_of(columns: int, reals: int) -> Json:
 
 def too_large(numbers: int) -> str | None:
     """A sentence if these are more numbers than are written."""
-    if numbers <= MOST:
+    if numbers <= MAX_EXPORTED_NUMBERS:
         return None
-    return f"its tables hold {numbers:,} numbers; at most {MOST:,} are written. Use fewer levels, columns or parents"
+    told = f"its tables hold {numbers:,} numbers; at most {MAX_EXPORTED_NUMBERS:,} are written"
+    return f"{told}. Use fewer levels, columns or parents"

@@ -2,8 +2,8 @@
 
 A column with a list of outcomes: the sum itself, exact. A Gaussian one: the trapezoid rule over ±9 standard deviations
 of each class, to 1e-6 or better unless standard deviations differ by more than a factor of 100. Any other: the mean of
-KL(P(y | x_j) ‖ P(y)) over 20,000 values drawn from the model with a fixed seed, equally many from each class, with its
-standard error.
+KL(P(y | x_j) ‖ P(y)) over values drawn from the model with a fixed seed, equally many from each class, with its
+standard error: 20,000 values of each of up to 10 columns, and fewer of each of more, so that the cost stays bounded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tallybayes.distributions.compensated_means import LOG_2PI
 from tallybayes.distributions.context import P, S
 from tallybayes.utils.array_types import Array, Floats
 
-DRAWS = 20_000  # in all classes together
+DRAWS = 20_000  # of a column, in all classes together
+ALL_DRAWS, LEAST_DRAWS = 200_000, 500  # of all columns together; and of each of very many
 STEPS = np.linspace(-9.0, 9.0, 2001)
 
 
@@ -37,7 +38,7 @@ def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) ->
         elif normal is not None:
             value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
         else:
-            rows = rows or _rows(d, p, len(log_prior))
+            rows = rows or _rows(d, p, len(log_prior), columns)
             log = None if density is None else density.marginal_log_density(p, j, rows[j])
             if log is None:
                 data = data or _data(d, rows)
@@ -83,8 +84,9 @@ def _data(d: Distribution[S, P], columns: list[Array]) -> Data:
     return Codes(_core.Columns([np.asarray(c, dtype=np.int32) for c in columns]))
 
 
-def _rows(d: Distribution[S, P], p: P, K: int) -> list[Array]:
-    y = np.repeat(np.arange(K, dtype=np.int32), max(2, DRAWS // K))
+def _rows(d: Distribution[S, P], p: P, K: int, columns: int) -> list[Array]:
+    draws = max(LEAST_DRAWS, min(DRAWS, ALL_DRAWS // columns))
+    y = np.repeat(np.arange(K, dtype=np.int32), max(2, draws // K))
     return d.sample(p, y, np.random.default_rng(0))
 
 

@@ -1,7 +1,8 @@
-"""Arrays with names and a type: what a distribution sums, and what it reads from its sums.
+"""Arrays with names and a type: what a distribution sums, and what it reads from its statistics.
 
-Each distribution has a frozen dataclass for its sums and one for its parameters, so that a reader sees what there is,
-and a type checker that nothing else is asked for. A distribution of a user's own may use plain dicts in their place.
+Each distribution has a frozen dataclass for its statistics and one for its parameters, so that a reader sees what there
+is, and a type checker that nothing else is asked for. A distribution of a user's own may use plain dicts in their
+place.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tallybayes.utils.array_types import Array
 
 
 def dense_sum(d: Distribution[S, P], data: Sparse, y: NDArray[np.int32], w: Weights, K: int) -> S:
-    """The tally of sparse rows for a distribution that reads dense numbers: block by block."""
+    """The statistics of sparse rows for a distribution that reads dense numbers: block by block."""
     total: S | None = None
     for span, block in data.dense_blocks():
         with rows_from(span.start):

@@ -71,7 +71,7 @@ def take(model: ModelState, chosen: Temperature | None) -> None:
 
 def check(beta: Any) -> None:
     """Raises ValueError if a temperature (it comes from a file) is none."""
-    if not is_number(beta) or not temperature.LEAST <= beta <= temperature.MOST:
+    if not is_number(beta) or not temperature.MIN_BETA <= beta <= temperature.MAX_BETA:
         raise ValueError(f"its temperature is {beta!r:.40}")
 
 

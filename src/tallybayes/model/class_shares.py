@@ -17,7 +17,7 @@ import scipy
 
 from tallybayes.utils.array_types import Floats
 
-LEAST = 1e-200  # a share below this is one that EM cannot raise again
+MIN_SHARE = 1e-200  # a share below this is one that EM cannot raise again
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def fit_shares(L: Floats, start: Floats, counts: Floats, tol: float, max_iter: i
     downhill. ℓ is concave: ℓ(top) − ℓ(π) ≤ max_k ∂ℓ/∂π_k − Σ_k π_k ∂ℓ/∂π_k, which says how far the top can be.
     """
     total = len(L) + counts.sum()
-    prior, history = np.maximum(start, LEAST), [_loglik(L, start, counts)]
+    prior, history = np.maximum(start, MIN_SHARE), [_loglik(L, start, counts)]
     for _ in range(max_iter):
         slope = _slope(L, prior, counts)
         if slope.max() - total <= tol:
@@ -62,7 +62,7 @@ def _stretched(L: Floats, here: Floats, once: Floats, twice: Floats, counts: Flo
         if not 1 < length < 1e12:
             break
         far: Floats = here + 2 * length * first + length**2 * bend
-        if (far > LEAST).all():
+        if (far > MIN_SHARE).all():
             far = far / far.sum()
             return far if _loglik(L, far, counts) >= _loglik(L, end, counts) else end
         length = (length + 1) / 2

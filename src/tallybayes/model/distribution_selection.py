@@ -4,9 +4,9 @@ For some of the first rows, at most SAMPLE of them and evenly spread, each distr
 
     −log P(class | x_j),   P(class | x_j) ∝ P(class) P(x_j | class),
 
-by the sums of those rows without the row itself. Cuts are found on one half of the rows and judged on the other, since
-cuts that a row has helped to choose would flatter it. Taken is the simplest distribution that is within one standard
-error of the best, in the order of CANDIDATES: a table of few rows keeps its Gaussians.
+by the statistics of those rows without the row itself. Cuts are found on one half of the rows and judged on the other,
+since cuts that a row has helped to choose would flatter it. Taken is the simplest distribution that is within one
+standard error of the best, in the order of CANDIDATES: a table of few rows keeps its Gaussians.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tallybayes.utils.progress import stage, step
 CANDIDATES = ("gaussian", "log-gaussian", "poisson", "mdl", "kernel")  # the simplest first
 SAMPLE = 1024  # rows that judge
 CUTTING = 1 << 14  # rows that cuts are found on, once they are chosen; and the most rows for a kernel, which keeps all
-CELLS = 1 << 22  # rows × columns × classes that are judged at a time
+SELECTION_CELLS = 1 << 22  # rows × columns × classes that are judged at a time
 FEWEST = 30  # the weight of rows: with less there is nothing to choose by
 MOST_LOSS = 30.0  # a row that is more surprising than that says no more: a mean must not hang on one row
 
@@ -68,7 +68,7 @@ def choose(
     chosen: dict[int, Choice] = dict.fromkeys(columns, Choice("gaussian", rows=len(rows.at)))
     if rows.weight.sum() >= FEWEST and (rows.weight > 0).sum() > 1:
         many = int((target.y >= 0).sum()) > CUTTING
-        at_once = max(1, CELLS // (len(rows.at) * rows.K))
+        at_once = max(1, SELECTION_CELLS // (len(rows.at) * rows.K))
         stage("choosing distributions", len(columns))
         for first in range(0, len(columns), at_once):
             some = columns[first : first + at_once]

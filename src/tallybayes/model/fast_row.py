@@ -1,8 +1,8 @@
-"""One row at a time, in compiled code: a door into a fitted model, made of the doors of its distributions.
+"""One row at a time, in compiled code: a fast path into a fitted model, made of the fast paths of its distributions.
 
-The door has sums of its own: what it learns becomes a Fitted when somebody asks for one. Whatever is unusual (a new
-class, a wrong type, a label that calls for a warning) it does not take, and the careful way through a table of one row
-gives the same answer to the bit; with a half-life, to rounding: the door lets new rows weigh more instead of
+It has statistics of its own: what it learns becomes a Fitted when somebody asks for one. Whatever is unusual (a new
+class, a wrong type, a label that calls for a warning) it does not take, and the general path through a table of one row
+gives the same answer to the bit; with a half-life, to rounding: the fast path lets new rows weigh more instead of
 multiplying all sums at each.
 """
 
@@ -26,7 +26,7 @@ from tallybayes.utils.array_types import Array
 
 
 class FastRow:
-    """A compiled door and its parts, one for each term; what they have learned that the model has not."""
+    """A compiled fast path and its parts, one for each term; what they have learned that the model has not."""
 
     __slots__ = ("core", "decay", "forget", "learn", "learn_unlocked", "let_in", "parts", "proba", "schema", "settled")
 
@@ -37,18 +37,7 @@ class FastRow:
         self.settled = 0  # changes that the model knows of
 
     def catch_up(self, fitted: Fitted) -> Fitted:
-        """Take over all that happened at the door: rows that came, went or faded.
-
-        Parameters
-        ----------
-        fitted : Fitted
-            The model as it was when the door was opened, or last caught up.
-
-        Returns
-        -------
-        Fitted
-            As the door has it; itself if nothing happened since it was last asked.
-        """
+        """Take over all that happened at the fast path: rows that came, went or faded."""
         if self.settled == self.core.changes:
             return fitted
         self.settled = self.core.changes
@@ -72,7 +61,7 @@ class FastRow:
 
 
 class RowCodes:
-    """Reads one dict as packed codes (columns, 1), for a term that is a whole model and has no door: what a table of
+    """Reads one dict as packed codes (columns, 1), for a term that is a whole model: what a table of
     this row would be packed into. Whatever is unusual it does not take."""
 
     __slots__ = ("_gone", "_kind", "_readers")
@@ -92,18 +81,7 @@ class RowCodes:
         ]
 
     def read(self, row: dict[str, object]) -> Array | None:
-        """Give the packed codes of a row.
-
-        Parameters
-        ----------
-        row : dict from column to value
-            A key left out is a missing value.
-
-        Returns
-        -------
-        ndarray of shape (columns, 1) or None
-            None for the careful way.
-        """
+        """Give the packed codes of a row."""
         none = int(np.iinfo(self._kind).max)
         codes, met = [none] * len(self._readers), 0
         for i, (name, points, labels) in enumerate(self._readers):
@@ -135,7 +113,7 @@ def _plain_labels(schema: Schema, j: int, size: int) -> dict[object, int]:
 
 
 def open_fast_row(fitted: Fitted, priors: object, lock: _core.Lock) -> FastRow | str:
-    """A door for the model as it is, or why there is none.
+    """A fast path for the model as it is, or why there is none.
 
     fitted: with parameters; priors: as for its estimate; lock: rows that come without it wait while somebody has it.
     """
@@ -159,7 +137,7 @@ def open_fast_row(fitted: Fitted, priors: object, lock: _core.Lock) -> FastRow |
 
 
 def row_columns(schema: Schema, term: Term) -> list[RowColumn]:
-    """What a door is told of the columns of a term."""
+    """What a fast path is told of the columns of a term."""
     points = {j: schema.cuts[j].points for j in term.columns if j in schema.cuts}
     return [RowColumn(j, schema.kinds[j], points.get(j)) for j in term.columns]
 

@@ -88,7 +88,7 @@ class Fitted:
         return term, term.columns.index(j)
 
     def sizes(self) -> dict[int, int]:
-        """Tell how many codes each column has had whose codes are not those of cuts.
+        """Return how many codes each column has had whose codes are not those of cuts.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class Fitted:
         return {j: size for term in self.terms for j, size in _code_counts(term).items() if j not in self.schema.cuts}
 
     def context(self, term: Term) -> Context:
-        """Tell what a term's tally cannot know by itself.
+        """Return what a term's tally cannot know by itself.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Fitted:
         -------
         Fitted
             With the same classes; one of which hardly anything is left (below 1e-250) has no rows any more, before its
-            sums are no numbers any more.
+            statistics are no numbers any more.
         """
         terms = tuple(_raw(t, scale(t.distribution, t.statistics, factor)) for t in self.terms)
         weight = self.weight * factor
@@ -188,7 +188,7 @@ class Fitted:
         return left.emptied(gone) if gone.any() else left
 
     def reclass(self, classes: Array) -> Fitted:
-        """Give the same sums over another set of classes.
+        """Give the same statistics over another set of classes.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class Fitted:
         return replace(self, schema=schema, terms=tuple(terms), log_prior=None)
 
     def with_terms(self, terms: Sequence[Term]) -> Fitted:
-        """Give the same sums, to be read with other options.
+        """Give the same statistics, to be read with other options.
 
         Parameters
         ----------
@@ -295,7 +295,7 @@ class Fitted:
     # --- parameters --------------------------------------------------------------------------------------------
 
     def estimate(self, priors: object) -> Fitted:
-        """Read parameters from the sums.
+        """Read parameters from the statistics.
 
         Parameters
         ----------
@@ -314,10 +314,10 @@ class Fitted:
         return replace(self, terms=tuple(terms), log_prior=log_prior(self.weight, self.classes, priors))
 
     def leave_one_out(self, rows: Rows, priors: object, starts: Starts) -> tuple[Floats, Floats]:
-        """Tell the log prior and log P(x | class) of rows that were learned, each without the row itself.
+        """Return the log prior and log P(x | class) of rows that were learned, each without the row itself.
 
         A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. What was chosen
-        with all rows (cuts, structure, strengths of back-off, bandwidths, shrinkage, a given prior) stays.
+        with all rows (cuts, structure, concentration of back-off, bandwidths, shrinkage, a given prior) stays.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ class PredictionOptions(NamedTuple):
     beta : float, default=1.0
         How many times the log-likelihood counts.
     unseen : {'ignore', 'other', 'error'}, default='ignore'
-        What becomes of a category never met.
+        What becomes of a category unseen.
     can_be_other : bool, default=True
         Whether 'other' may be advised.
     who : str, default='this model'
@@ -186,7 +186,7 @@ class Predictor:
         Returns
         -------
         ndarray of shape (K,) or None
-            P(class | x), the same bits as ``answer(read([row]), 'proba')``; None for the careful way, which that is.
+            P(class | x), the same bits as ``answer(read([row]), 'proba')``; None for the general path, which that is.
         """
         fast_row = self._fast_row if self.options.beta == 1 else None
         codes = None if fast_row is None else fast_row[0].read(row)
@@ -201,7 +201,7 @@ class Predictor:
         return found
 
     def likelihood(self, rows: Rows) -> Floats:
-        """Tell log P(x | class), without prior or temperature.
+        """Return log P(x | class), without prior or temperature.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class Predictor:
         return found
 
     def look(self, rows: Rows) -> None:
-        """Refuse rows that `answer` refuses, and tell of categories never met as it does, without an answer.
+        """Refuse rows that `answer` refuses, and tell of categories unseen as it does, without an answer.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class Predictor:
         self._answered(scorer, rows, "joint")
 
     def terms(self, rows: Rows) -> Floats:
-        """Tell what each column adds to the log joint, the temperature included, and what belongs to none.
+        """Return what each column adds to the log joint, the temperature included, and what belongs to none.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class Predictor:
         return out
 
     def pieces(self, rows: Rows, j: int, i: int) -> list[tuple[str, Floats]] | None:
-        """Tell what the words of a text add to the log joint, the temperature included.
+        """Return what the words of a text add to the log joint, the temperature included.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Predictor:
         return answer
 
     def _tell_unseen(self, columns: list[int]) -> None:
-        """Says which columns held a category never met: a warning, or an error if that was asked for."""
+        """Says which columns held a category unseen: a warning, or an error if that was asked for."""
         if not columns:
             return
         names = listing([self.fitted.schema.name(j) for j in columns])

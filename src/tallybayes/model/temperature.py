@@ -12,7 +12,7 @@ import scipy
 from tallybayes import _core
 from tallybayes.utils.array_types import Array, Floats
 
-LEAST, MOST = 1e-3, 20.0  # of β
+MIN_BETA, MAX_BETA = 1e-3, 20.0  # of β
 STEPS = 60
 ENOUGH = 1e-9  # relative change of β
 
@@ -41,7 +41,8 @@ def best_temperature(
     to: float = 1.0,
     enough: float = ENOUGH,
 ) -> float:
-    """β in [LEAST, MOST] with the least weighted log-loss −Σ w log P(y | x), plus pull / 2 · log²(β / to): a few rows
+    """β in [MIN_BETA, MAX_BETA] with the least weighted log-loss −Σ w log P(y | x), plus pull / 2 · log²(β / to): few
+    rows
     that are told apart without a mistake would want β to be infinite.
 
     Its slope in β is Σ w (E[L] − L_y), L: the log-likelihoods, the mean over P(class | x), and never falls. Newton's
@@ -59,4 +60,4 @@ def tempered(
         np.ascontiguousarray(log_prior, dtype=np.float64), np.ascontiguousarray(log_likelihood, dtype=np.float64),
         np.ascontiguousarray(y, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float64),
     )  # fmt: skip
-    return rows.best((LEAST, MOST), (pull, to), enough, STEPS)
+    return rows.best((MIN_BETA, MAX_BETA), (pull, to), enough, STEPS)

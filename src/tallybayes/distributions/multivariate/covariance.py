@@ -1,4 +1,4 @@
-"""Covariances from a tally, and their roots: what a Gaussian discriminant is scored with.
+"""Covariances from statistics, and their roots: what a Gaussian discriminant is scored with.
 
 Data may leave a covariance without full rank: constant or collinear columns, a class of few rows, more columns than
 rows. The rule, which does not depend on units:
@@ -120,7 +120,7 @@ def _correlation(cov: Array) -> tuple[Array, Array]:
 def class_amounts(statistics: BlockStatistics, written: ScatterStatistics, b: GaussianBlock) -> tuple[float, ...]:
     """γ towards each class's own variances; 0 where γ is one number, which is shrinkage towards equal variances.
 
-    written: the sums with their scatter as matrices.
+    written: the statistics with their scatter as matrices.
     """
     if isinstance(b.gamma, tuple):
         return b.gamma

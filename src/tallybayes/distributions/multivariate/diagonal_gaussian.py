@@ -87,18 +87,7 @@ class GaussianAxes(Gaussian):
         return GaussianParams(mean, low, var, epsilon, _core.gaussian_terms(mean, var, low))
 
     def class_amounts(self, s: GaussianStatistics) -> tuple[float, ...]:
-        """Tell γ of each class, where `gamma` is the name of a rule.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-
-        Returns
-        -------
-        tuple of float
-            One for each class.
-        """
+        """Return γ of each class, where `gamma` is the name of a rule."""
         mean, _, _, epsilon = _overall(s)
         found = spread(s.n, s.m2, np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
         return tuple(self._amounts(found, s).tolist())
@@ -156,25 +145,14 @@ def _overall(s: GaussianStatistics) -> tuple[Array, Array, Array, Array]:
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances before α and γ. Axes before the last two, if any, are those of several tallies at once."""
+    """Variances before α and γ. Axes before the last two, if any, are those of several statistics at once."""
 
     own: Array  # (…, K, d)
     shared: Array  # (…, d)
     varies: Array  # (…, d): columns that are not left out
 
     def mixed(self, alpha: float) -> tuple[Array, Array]:
-        """Give α own + (1 − α) shared.
-
-        Parameters
-        ----------
-        alpha : float
-            How far each class has its own variances.
-
-        Returns
-        -------
-        tuple of two ndarrays
-            The variances (…, K, columns), and their mean over the columns that vary (…, K, 1).
-        """
+        """Give α own + (1 − α) shared."""
         var = alpha * self.own + (1 - alpha) * self.shared[..., None, :]
         count = np.maximum(self.varies.sum(axis=-1), 1)[..., None, None]
         return var, (var * self.varies[..., None, :]).sum(axis=-1, keepdims=True) / count

@@ -42,7 +42,7 @@ from tallybayes.utils.blas import one_thread
 if TYPE_CHECKING:
     from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 
-CELLS = 1 << 20  # numbers of a block of rows
+BLOCK_NUMBERS = 1 << 20  # numbers of a block of rows
 SAFE = 10.0  # times what counts as full rank
 
 
@@ -59,7 +59,7 @@ def leave_one_out(
     with one_thread():  # small matrices: a team of threads for each is slower than one
         if isinstance(s, CompactStatistics) and is_number(block.gamma) and len(p.keep):
             closed = _Closed(block, s, p.keep)
-            for rows in closed.alike(unit, max(1, CELLS // data.d)):
+            for rows in closed.alike(unit, max(1, BLOCK_NUMBERS // data.d)):
                 out[rows], done[rows] = closed.scores(rows_of(data, rows), y[rows], unit[rows])
         for i in np.flatnonzero(~done).tolist():
             row = slice(i, i + 1)

@@ -46,93 +46,28 @@ class BlockParams(Record, ABC):
         return len(self.constant)
 
     def factor_of(self, k: int) -> Array:
-        """Give the root of one class.
-
-        Parameters
-        ----------
-        k : int
-            The class.
-
-        Returns
-        -------
-        ndarray of shape (d, d)
-            F with FᵀF = Σ_k⁻¹.
-        """
+        """Give the root of one class."""
         return np.asarray(self.factor[k if len(self.factor) > 1 else 0])
 
     @abstractmethod
     def precision(self, k: int) -> Array:
-        """Give the inverse covariance of one class.
-
-        Parameters
-        ----------
-        k : int
-            The class.
-
-        Returns
-        -------
-        ndarray of shape (d, d)
-            Σ_k⁻¹; 0 for columns that never vary.
-        """
+        """Give the inverse covariance of one class."""
 
     @abstractmethod
     def whitener(self, k: int) -> Array:
-        """Give what makes the columns of one class independent.
-
-        Parameters
-        ----------
-        k : int
-            The class.
-
-        Returns
-        -------
-        ndarray
-            W with WᵀW = Σ_k⁻¹ (within the span of the rows, if there are more columns than rows).
-        """
+        """Give what makes the columns of one class independent."""
 
     @abstractmethod
     def covariance(self, k: int, columns: Sequence[int]) -> Array:
-        """Give the covariance of some columns in one class.
-
-        Parameters
-        ----------
-        k : int
-            The class.
-        columns : sequence of int
-            The columns.
-
-        Returns
-        -------
-        ndarray
-            Σ_k[columns, columns]; 0 for a column that never varies.
-        """
+        """Give the covariance of some columns in one class."""
 
     @abstractmethod
     def variances(self) -> Array:
-        """Give the variance of each column in each class.
-
-        Returns
-        -------
-        ndarray of shape (K, d)
-            Σ_k[j, j]; 0 for columns that never vary.
-        """
+        """Give the variance of each column in each class."""
 
     @abstractmethod
     def coloured(self, noise: Array, k: int) -> Array:
-        """Give normal numbers the covariance of one class.
-
-        Parameters
-        ----------
-        noise : ndarray of shape (n, d)
-            Independent normal numbers.
-        k : int
-            The class.
-
-        Returns
-        -------
-        ndarray of shape (n, d)
-            With mean 0.
-        """
+        """Give normal numbers the covariance of one class."""
 
 
 @dataclass(frozen=True)
@@ -154,18 +89,7 @@ class FullParams(BlockParams):
     """
 
     def root(self, k: int) -> Array:
-        """Give a root of the covariance of one class.
-
-        Parameters
-        ----------
-        k : int
-            The class.
-
-        Returns
-        -------
-        ndarray
-            L with L Lᵀ = Σ_k over the columns that vary.
-        """
+        """Give a root of the covariance of one class."""
         factor = self.factor_of(k)[np.ix_(self.keep, self.keep)]
         lower, _ = scipy.linalg.lapack.dtrtri(factor, lower=1) if len(factor) else (factor, 0)
         return np.tril(lower)
@@ -234,20 +158,7 @@ class WideParams(BlockParams):
     outside: Array  # (K): the variance outside it
 
     def thin(self, columns: Array, k: int) -> tuple[float, Array, Array]:
-        """Give the covariance of a class as a multiple of the identity and few directions.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Which columns.
-        k : int
-            The class.
-
-        Returns
-        -------
-        tuple of (float, ndarray, ndarray)
-            f, A and s with Σ_k = D (f I + A diag(s²) Aᵀ) D over these columns; A has few columns, orthonormal.
-        """
+        """Give the covariance of a class as a multiple of the identity and few directions."""
         f = float(self.outside[k])
         lower = np.linalg.inv(self.factor_of(k))
         value, vector = np.linalg.eigh(lower @ lower.T - f * np.eye(len(lower)))

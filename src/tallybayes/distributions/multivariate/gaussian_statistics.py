@@ -5,7 +5,7 @@ paired   n, mean (K, d, d): entry [c, i, j] over the rows of class c that have b
          The form of data with missing values: every covariance comes from all rows that can speak of it.
 wide     rows (R, d) and the class of each (owner), scatter_c = Σ rows rowsᵀ: fewer rows than columns, no d×d matrix.
 
-For Ledoit-Wolf shrinkage compact sums have third and fourth moments too, wide ones the weight of each row: see
+For Ledoit-Wolf shrinkage compact statistics have third and fourth moments too, wide ones the weight of each row: see
 ledoit_wolf.py. Means are sums of two float64, mean + low, in any form: see means.py.
 """
 
@@ -24,7 +24,7 @@ from tallybayes.distributions.compensated_means import CentredStatistics, check_
 from tallybayes.distributions.records import arrays_of, record_of
 from tallybayes.utils.array_types import Array
 
-MOST = float(np.finfo(np.float64).max)
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 ROOT = 1e150  # squares of these can be summed
 
 
@@ -34,88 +34,31 @@ class BlockStatistics(CentredStatistics, ABC):
 
     @abstractmethod
     def written(self, pooled: bool) -> ScatterStatistics:
-        """Give the sums with the scatter as matrices.
-
-        Parameters
-        ----------
-        pooled : bool
-            Whether one scatter is kept for all classes.
-
-        Returns
-        -------
-        sums
-            As files hold them.
-        """
+        """Give the statistics with the scatter as matrices."""
 
     def scaled(self, factor: float) -> Self:
-        """Let every row count `factor` times as much.
-
-        Parameters
-        ----------
-        factor : float
-            Above 0.
-
-        Returns
-        -------
-        sums
-            Others.
-        """
+        """Let every row count `factor` times as much."""
         return replace(self, n=self.n * factor)
 
     def reclassed(self, to: Sequence[int], K: int, pooled: bool) -> Self:  # noqa: ARG002
-        """Renumber the classes: class c becomes class to[c] of K.
-
-        Parameters
-        ----------
-        to : sequence of int
-            The new number of each class; below 0 drops it.
-        K : int
-            How many classes there are.
-        pooled : bool
-            Whether one scatter is kept for all classes.
-
-        Returns
-        -------
-        sums
-            Others.
-        """
+        """Renumber the classes: class c becomes class to[c] of K."""
         n, mean, low = (spread(a, to, K) for a in (self.n, self.mean, self.low))
         return replace(self, n=n, mean=mean, low=low)
 
     def by_column(self) -> tuple[Array, Array, Array]:
-        """Give the sums of each column by itself.
-
-        Returns
-        -------
-        tuple of three ndarrays of shape (K, d)
-            Weight, mean, and what the mean lacks as a float64.
-        """
+        """Give the statistics of each column by itself."""
         return np.broadcast_to(self.n[:, None], self.mean.shape).copy(), self.mean, self.low
 
     def seen_columns(self) -> NDArray[np.bool_]:
-        """Tell which columns had a value in some row.
-
-        Returns
-        -------
-        ndarray of bool, of shape (d,)
-            True for those.
-        """
+        """Return which columns had a value in some row."""
         return np.ones(self.mean.shape[1], dtype=bool)
 
     def limits(self) -> Iterator[tuple[Array, float | Array]]:
-        """Tell how large numbers in the sums may be.
-
-        Yields
-        ------
-        sums : ndarray
-            Some of them.
-        most : float or ndarray
-            What they may be at most.
-        """
-        yield from ((a, MOST) for a in (self.n, self.mean, self.low))
+        """Return how large numbers in the statistics may be."""
+        yield from ((a, LARGEST_FLOAT) for a in (self.n, self.mean, self.low))
 
     def check(self, K: int, d: int, pooled: bool) -> None:
-        """Refuse sums that no rows can have: they come from a file.
+        """Refuse statistics that no rows can have: they come from a file.
 
         Parameters
         ----------
@@ -135,22 +78,7 @@ class BlockStatistics(CentredStatistics, ABC):
         check_low(self)
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:  # noqa: ARG002
-        """Tell of what shape each array must be.
-
-        Parameters
-        ----------
-        K : int
-            How many classes there are.
-        d : int
-            How many columns there are.
-        pooled : bool
-            Whether one scatter is kept for all classes.
-
-        Returns
-        -------
-        dict from str to tuple of int
-            By the names of the arrays.
-        """
+        """Return of what shape each array must be."""
         return {"n": (K,), "mean": (K, d), "low": (K, d)}
 
 
@@ -189,7 +117,7 @@ class ScatterStatistics(BlockStatistics, ABC):
         # so that sums over classes are numbers too, and so is what rows that hardly count are divided by
         n = self.n if self.n.ndim == 3 else self.n[:, None, None]
         n = n if len(self.scatter) == len(n) else n.sum(axis=0, keepdims=True)
-        yield self.scatter, MOST / max(len(self.n), 1) * np.where(n > 0, np.minimum(n, 1.0), 1.0)
+        yield self.scatter, LARGEST_FLOAT / max(len(self.n), 1) * np.where(n > 0, np.minimum(n, 1.0), 1.0)
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
         return {**super().shapes(K, d, pooled), "scatter": (1 if pooled else K, d, d)}
@@ -204,7 +132,7 @@ class ScatterStatistics(BlockStatistics, ABC):
 
 @dataclass(frozen=True)
 class CompactStatistics(ScatterStatistics):
-    """Sums of rows that miss nothing.
+    """Statistics of rows that miss nothing.
 
     Parameters
     ----------
@@ -275,20 +203,7 @@ class FourthStatistics(CompactStatistics):
         return replace(moved, third=spread(self.third, to, K), fourth=spread(self.fourth, to, K))
 
     def fourth_powers(self, k: int, unit: Array) -> float:
-        """Sum |z|⁴ of a class, z in these units.
-
-        Parameters
-        ----------
-        k : int
-            The class.
-        unit : ndarray of shape (d,)
-            What each column is divided by.
-
-        Returns
-        -------
-        float
-            Over the rows of the class.
-        """
+        """Sum |z|⁴ of a class, z in these units."""
         return float((self.fourth[k] / unit**2 / (unit**2)[:, None]).sum())
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
@@ -320,18 +235,7 @@ class WideStatistics(BlockStatistics):
         return replace(super().reclassed(to, K, pooled).only(owner >= 0), owner=owner[owner >= 0])
 
     def only(self, some: Array) -> Self:
-        """Keep some rows.
-
-        Parameters
-        ----------
-        some : ndarray of bool or int
-            Which rows.
-
-        Returns
-        -------
-        WideStatistics
-            Without the others.
-        """
+        """Keep some rows."""
         return replace(self, rows=self.rows[some], owner=self.owner[some])
 
     def limits(self) -> Iterator[tuple[Array, float | Array]]:
@@ -363,27 +267,14 @@ class WeighedStatistics(WideStatistics):
         return replace(super().only(some), weight=self.weight[some])
 
     def fourth_powers(self, k: int, unit: Array) -> float:
-        """Sum |z|⁴ of a class, z in these units.
-
-        Parameters
-        ----------
-        k : int
-            The class.
-        unit : ndarray of shape (d,)
-            What each column is divided by.
-
-        Returns
-        -------
-        float
-            Over the rows of the class.
-        """
+        """Sum |z|⁴ of a class, z in these units."""
         mine = self.owner == k
         size = np.square(self.rows[mine] / unit).sum(axis=1)
         return float((np.square(size) / self.weight[mine]).sum())
 
     def limits(self) -> Iterator[tuple[Array, float | Array]]:
         yield from super().limits()
-        yield self.weight, MOST
+        yield self.weight, LARGEST_FLOAT
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
         return {**super().shapes(K, d, pooled), "weight": self.owner.shape}

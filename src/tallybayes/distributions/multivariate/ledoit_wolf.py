@@ -1,4 +1,4 @@
-"""Ledoit and Wolf's (2004) amount of shrinkage for each class, and the sums that it needs beside mean and scatter.
+"""Ledoit and Wolf's (2004) shrinkage intensity of each class, and the statistics that it needs besides.
 
     γ = min(β, δ) / δ,   δ = |S|² − (tr S)² / d,   β = (Σ_i |z_i|⁴ / n − |S|²) / n,   S = Σ_i z_i z_iᵀ / n
 
@@ -35,7 +35,7 @@ from tallybayes.distributions.univariate.gaussian import GaussianStatistics
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array
 
-LEAST, MOST = 1e-70, 1e70  # standard deviations whose fourth powers can be summed
+MIN_DEVIATION, MAX_DEVIATION = 1e-70, 1e70  # standard deviations whose fourth powers can be summed
 
 
 def _by_class(data: Numbers, y: NDArray[np.int32], w: Weights) -> Iterator[tuple[int, Array, Array]]:
@@ -51,7 +51,7 @@ def _by_class(data: Numbers, y: NDArray[np.int32], w: Weights) -> Iterator[tuple
 
 
 def count(data: Numbers, y: NDArray[np.int32], w: Weights, s: BlockStatistics) -> FourthStatistics | WeighedStatistics:
-    """The tally s of these rows with its third and fourth moments, or with the rows' weights."""
+    """The statistics s of these rows with its third and fourth moments, or with the rows' weights."""
     if isinstance(s, WeighedStatistics):
         return s
     if isinstance(s, PairedStatistics):
@@ -72,7 +72,7 @@ def _add_rows(centred: Array, weight: Array, third: Array, fourth: Array) -> Non
 
 
 def written(s: BlockStatistics) -> FourthStatistics:
-    """A tally with third and fourth moments, all of its sums written out."""
+    """Statistics with third and fourth moments, all of its statistics written out."""
     if isinstance(s, FourthStatistics):
         return s
     assert isinstance(s, WeighedStatistics)
@@ -86,7 +86,7 @@ def written(s: BlockStatistics) -> FourthStatistics:
 
 @np.errstate(over="ignore", invalid="ignore")  # `amounts` refuses what is no number
 def combine(a: FourthStatistics, b: FourthStatistics, total: ScatterStatistics, sign: int) -> FourthStatistics:
-    """The moments of a ± b, whose other sums are `total`."""
+    """The moments of a ± b, whose other statistics are `total`."""
     third, fourth = np.zeros((2, *total.scatter.shape))
     shifts = [away(s, total.mean, total.low) for s in (a, b)]
     for k in np.flatnonzero(total.n > 0):
@@ -141,7 +141,7 @@ def amounts(s: FourthStatistics | WeighedStatistics, scatter: Array) -> tuple[fl
 def _units(variance: Array) -> Array:
     """Standard deviations, 1 for 0."""
     unit = np.sqrt(variance)
-    outside = unit[(unit > 0) & ~((unit > LEAST) & (unit < MOST))]
+    outside = unit[(unit > 0) & ~((unit > MIN_DEVIATION) & (unit < MAX_DEVIATION))]
     if len(outside):
         raise _not_summed(float(outside[0]))
     return np.where(unit > 0, unit, 1.0)
@@ -149,7 +149,8 @@ def _units(variance: Array) -> Array:
 
 def _not_summed(unit: float) -> TableError:
     return TableError(
-        f"Ledoit-Wolf shrinkage sums fourth powers: standard deviations of columns must be from {LEAST:g} to {MOST:g}; "
+        "Ledoit-Wolf shrinkage sums fourth powers: standard deviations of columns must be from "
+        f"{MIN_DEVIATION:g} to {MAX_DEVIATION:g}; "
         f"got {unit:g}. Give the column in other units, or use shrinkage='oas'."
     )
 
@@ -174,7 +175,7 @@ class MomentStatistics(GaussianStatistics):
 
 
 def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: GaussianStatistics) -> MomentStatistics:
-    """The tally of a Gaussian with its third and fourth moments; missing values are left out, column by column."""
+    """The statistics of a Gaussian with its third and fourth moments; missing values are left out, column by column."""
     m3, m4 = np.zeros((2, *s.n.shape))
     with np.errstate(over="ignore", invalid="ignore"):
         for k, x, weight in _by_class(data, y, w):

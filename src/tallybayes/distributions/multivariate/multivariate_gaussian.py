@@ -70,7 +70,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
 
     log p(x | c) = −½ log|2π Σ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
 
-    Tally: weight, mean and centred scatter of each class; one pooled scatter if no class needs its own.
+    Statistics: weight, mean and centred scatter of each class; one pooled scatter if no class needs its own.
     Σ_c(α) = α S_c + (1 − α) Σ,  then  (1 − γ) Σ_c(α) + γ (tr Σ_c(α) / d) I.  See covariance.py for what is done
     where data leave Σ_c without full rank, block_sums.py for missing values.
 
@@ -198,25 +198,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
         return covariance.estimate(s, self)
 
     def start(self, scorer: _core.Scorer, data: Numbers, p: BlockParams, relative: bool) -> _core.RowFlags:
-        """Add the scores of complete rows.
-
-        Parameters
-        ----------
-        scorer : Scorer
-            The log joint of each row and class so far.
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        p : params
-            Parameters.
-        relative : bool
-            Whether only differences between the classes matter, so that a shared covariance is scored by its linear
-            form.
-
-        Returns
-        -------
-        RowFlags
-            Where the other rows will be noted.
-        """
+        """Add the scores of complete rows."""
         missing = _core.RowFlags(data.n)
         if relative and isinstance(p, SHARED):
             scorer.affine(data.columns, p.weight, p.bias, p.centre, missing)
@@ -257,41 +239,14 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
         )
 
     def can_start(self, p: BlockParams, relative: bool) -> bool:
-        """Tell whether `start` can score with these parameters.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        relative : bool
-            Whether only differences between the classes matter, so that a shared covariance is scored by its linear
-            form.
-
-        Returns
-        -------
-        bool
-            Whether it can.
-        """
+        """Return whether `start` can score with these parameters."""
         return not isinstance(p, WideParams) or (relative and isinstance(p, SharedWideParams))
 
     def score(self, scorer: _core.Scorer, data: Data, p: BlockParams) -> None:
         scorer.added(self.scores(data, p))
 
     def scores(self, data: Data, p: BlockParams) -> Array:
-        """Give log p(x | class), the missing coordinates integrated out.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        p : params
-            Parameters.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Of each row.
-        """
+        """Give log p(x | class), the missing coordinates integrated out."""
         if isinstance(data, Sparse):
             return np.concatenate([self.scores(block, p) for _, block in data.dense_blocks()] or [np.empty((0, p.K))])
         assert isinstance(data, Numbers)
@@ -335,22 +290,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
         return {"mean": float(p.mean[k, j]), "variance": float(p.covariance(k, [j])[0, 0])}
 
     def terms(self, data: Data, p: BlockParams, K: int) -> Array:
-        """Tell what each column adds to log p(x | class); block_terms.py has the split.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        p : params
-            Parameters.
-        K : int
-            How many classes there are.
-
-        Returns
-        -------
-        ndarray of shape (n, columns, K)
-            The terms.
-        """
+        """Return what each column adds to log p(x | class); block_terms.py has the split."""
         if isinstance(data, Sparse):
             return np.concatenate(
                 [self.terms(block, p, K) for _, block in data.dense_blocks()] or [np.empty((0, p.mean.shape[1], K))]

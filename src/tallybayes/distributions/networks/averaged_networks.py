@@ -48,7 +48,7 @@ from tallybayes.distributions.networks.joint_statistics import JointStatistics, 
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
 
-MOST_SETS = 64  # whose cells choose the strength of back-off of real columns
+MOST_SETS = 64  # whose cells choose the concentration of back-off of real columns
 SUBSUMED = 100.0  # rows that a value must have before another is believed to follow from it
 OneSet = Callable[[int, tuple[int, ...], Array, Floats], Floats]  # see _averaged
 
@@ -58,9 +58,9 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     """The mean of many networks, in each of which some columns are parents of all others.
 
     P(x | c) = Σ_S W_S P(x_S | c) Π_{j ∉ S} P(x_j | c, x_S) / Σ_S W_S over the sets S of n columns whose values together
-    were met at least min_count times; naive Bayes where there is none. With Laplace's correction P(c, x_S) =
+    were seen at least min_count times; naive Bayes where there is none. With Laplace's correction P(c, x_S) =
     (n(c, x_S) + α) / (n + α K N_S). Missing values are left out. Real columns are in no S; their P(x_j | c, x_S) is a
-    normal density, see FamilyNetwork; all S share the strengths of back-off.
+    normal density, see FamilyNetwork; all S share the concentration of back-off.
 
     Parameters
     ----------
@@ -125,24 +125,10 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         return self._estimate(s, context, None)
 
     def reestimate(self, s: JointStatistics, context: Context, p: AveragedParams) -> AveragedParams:
-        """Make parameters of another tally, with what was chosen kept.
+        """Estimate parameters from other statistics, with what was chosen kept.
 
-        The order of the parents, the strengths of back-off, the weights of the networks, and what follows from what
+        The order of the parents, the concentration of back-off, the weights of the networks, and what follows from what
         stay.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-        p : params
-            Parameters.
-
-        Returns
-        -------
-        params
-            Of s.
         """
         return self._estimate(s, context, p)
 
@@ -164,7 +150,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         return replace(p, reals=self._reals(p, base.reals, None if kept is None else kept.reals))
 
     def _chosen(self, p: AveragedParams) -> AveragedParams:
-        """The weights of the networks, the order of parents, the strengths of back-off, and what follows from what."""
+        """The weights of the networks, the order of parents, the concentrations, and what follows from what."""
         p = replace(p, W=self._weights(p))
         if self.smoothing == "backoff":
             _, single = information(self.tables(len(p.sizes)), p)
@@ -228,27 +214,13 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         return p.networks.scores(codes, p.W, float(self.min_count))
 
     def terms(self, data: Data, p: AveragedParams, K: int) -> Floats:
-        """Tell what each column adds to log P(x | class).
+        """Return what each column adds to log P(x | class).
 
         The log joint of an average is no sum over columns, but that of each network is. Each column has the mean of its
         terms in all networks, weighted by their shares in the answer: Σ_S r_S log P_S(x_j | …, c),
         r_S = W_S P_S(x | c) / Σ W P(x | c). The parents of a network share log P(x_S | c) (see averaged_terms.hpp);
         what the log of the mean has beyond the mean of the logs is divided evenly among the columns that are there. So
         the order of columns does not matter.
-
-        Parameters
-        ----------
-        data : Coded
-            Its columns.
-        p : params
-            Parameters.
-        K : int
-            How many classes there are.
-
-        Returns
-        -------
-        ndarray of shape (n, columns, K)
-            The terms.
         """
         assert isinstance(data, Coded)
         d = len(p.sizes)
@@ -309,29 +281,9 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def leave_one_out(
         self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointStatistics, p: AveragedParams, context: Context
     ) -> Array:
-        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+        """Return log P(x | class) of rows that are in the statistics, each by the statistics without the row itself.
 
         A row takes itself out of the counts of its own class, and of n(s) over all classes; see averaged.hpp.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row; below 0, the row does not count.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            A tally.
-        p : params
-            Parameters.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Up to a term that all classes share.
         """
         if p.n == 0:
             return refitted_leave_one_out(self, data, y, unit, s, p, context)
@@ -397,7 +349,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
 
     def _averaged(self, codes: Array, p: AveragedParams, min_count: float, one_set: OneSet) -> Floats:
         """The mean over the sets S of one_set(number of S, S in the order of back-off, rows, weights that are 1 for S
-        alone); of naive Bayes, S = (), for rows with no set whose values were met at least min_count times."""
+        alone); of naive Bayes, S = (), for rows with no set whose values were seen at least min_count times."""
         total, share = np.full((codes.shape[1], p.K), -np.inf), np.zeros((codes.shape[1], 1))
         for i, s, rows in self._networks_of(codes, p, min_count):
             if i < 0:
@@ -413,7 +365,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def _networks_of(
         self, codes: Array, p: AveragedParams, min_count: float
     ) -> Iterator[tuple[int, tuple[int, ...], NDArray[np.intp]]]:
-        """The number of each set of parents, the set in the order of back-off, and the rows whose values of it were met
+        """The number of each set of parents, the set in the order of back-off, and the rows whose values it saw
         at least min_count times; last (−1, (), rows), naive Bayes, for those without any. Each only if it has rows."""
         alone = np.ones(codes.shape[1], dtype=bool)
         if p.n > 0:

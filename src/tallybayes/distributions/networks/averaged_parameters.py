@@ -30,7 +30,7 @@ class AveragedParams(JointParams):
     Parameters
     ----------
     single : ndarray of shape (K, levels)
-        How often each level was met, the levels of all columns side by side.
+        How often each level was seen, the levels of all columns side by side.
     sizes : ndarray of int64, of shape (d,)
         How many levels each column has.
     class_weight : ndarray of shape (K,)

@@ -41,18 +41,7 @@ class Moments:
         return Moments(self.n[at], self.mean[at], self.m2[at])
 
     def pooled(self, axis: int) -> Moments:
-        """Take all along an axis as if they were one.
-
-        Parameters
-        ----------
-        axis : int
-            Which axis; it is kept, of length 1.
-
-        Returns
-        -------
-        Moments
-            Weights, means and squares.
-        """
+        """Take all along an axis as if they were one."""
         n = self.n.sum(axis=axis, keepdims=True)
         share = np.divide(self.n, n, out=np.zeros_like(self.n), where=n > 0)
         mean = (share * self.mean).sum(axis=axis, keepdims=True)
@@ -62,20 +51,7 @@ class Moments:
         return Moments(n, mean, m2)
 
     def without(self, x: Floats, weight: Floats) -> Moments:
-        """Take values out: the inverse of adding them.
-
-        Parameters
-        ----------
-        x : ndarray
-            Values.
-        weight : ndarray
-            How many times each is taken out.
-
-        Returns
-        -------
-        Moments
-            Weights, means and squares.
-        """
+        """Take values out: the inverse of adding them."""
         n = self.n - weight
         left = n > 1e-9 * self.n
         n = np.where(left, n, 0.0)
@@ -185,7 +161,7 @@ def move_moments(
 
 
 class RealTables:
-    """The moments of a tally, found by real column and parents."""
+    """The moments of statistics, found by real column and parents."""
 
     def __init__(self, sets: Sets, moments: Moments, sizes: NDArray[np.int64]) -> None:
         ends = np.cumsum([0, *moment_cells(sets, sizes)])
@@ -203,51 +179,16 @@ class RealTables:
         return key in self._at
 
     def level(self, j: int, parents: Sequence[int]) -> Moments:
-        """Give the moments of one real column beside these parents.
-
-        Parameters
-        ----------
-        j : int
-            The real column, counted among them.
-        parents : sequence of int
-            Discrete columns, the first slowest.
-
-        Returns
-        -------
-        Moments
-            Of (cells, classes).
-        """
+        """Give the moments of one real column beside these parents."""
         t, i = self._at[tuple(sorted(parents)), j]
         return self._read(t, parents)[:, i]
 
     def all(self, parents: Sequence[int]) -> Moments:
-        """Give those of all real columns, of a set that is counted beside all of them.
-
-        Parameters
-        ----------
-        parents : sequence of int
-            Discrete columns, the first slowest.
-
-        Returns
-        -------
-        Moments
-            Of (cells, real columns, classes).
-        """
+        """Give those of all real columns, of a set that is counted beside all of them."""
         return self._read(self._at[tuple(sorted(parents)), 0][0], parents)
 
     def all_chain(self, parents: Sequence[int]) -> list[Moments]:
-        """Give the moments beside no parent, the first, the first two, and so on.
-
-        Parameters
-        ----------
-        parents : sequence of int
-            Discrete columns, the first slowest.
-
-        Returns
-        -------
-        list of Moments
-            As `all` gives them.
-        """
+        """Give the moments beside no parent, the first, the first two, and so on."""
         return [self.all(parents[:m]) for m in range(len(parents) + 1)]
 
     def _read(self, t: int, parents: Sequence[int]) -> Moments:
@@ -262,22 +203,7 @@ class RealTables:
         return Moments(*map(read, self._moments))
 
     def chain(self, j: int, parents: Sequence[int], group: Sequence[int] | None = None) -> list[Moments]:
-        """Give the moments of one real column beside no parent, the first, the first two, and so on.
-
-        Parameters
-        ----------
-        j : int
-            The real column, counted among them.
-        parents : sequence of int
-            Discrete columns, the first slowest.
-        group : sequence of int or None, default=None
-            Classes with one number share their moments; None: each has its own.
-
-        Returns
-        -------
-        list of Moments
-            As `level` gives them.
-        """
+        """Give the moments of one real column beside no parent, the first, the first two, and so on."""
         levels = [self.level(j, parents[:m]) for m in range(len(parents) + 1)]
         return levels if group is None else [_shared(m, np.asarray(group)) for m in levels]
 

@@ -35,30 +35,13 @@ class Tables:
         return len(self.starts) - 1
 
     def cells(self, sizes: NDArray[np.int64]) -> int:
-        """Tell how many counts there are per class.
-
-        Parameters
-        ----------
-        sizes : ndarray of int64, of shape (d,)
-            How many levels each column has.
-
-        Returns
-        -------
-        int
-            Of all tables.
-        """
+        """Return how many counts there are per class."""
         if not len(self):
             return 0
         return int(np.multiply.reduceat(sizes[self.columns].astype(np.float64), self.starts[:-1]).sum())
 
     def index(self) -> dict[tuple[int, ...], int]:
-        """Tell which table each set of columns has.
-
-        Returns
-        -------
-        dict from tuple of int to int
-            The number of the table of each set.
-        """
+        """Return which table each set of columns has."""
         flat, ends = self.columns.tolist(), self.starts.tolist()
         return {tuple(flat[a:b]): t for t, (a, b) in enumerate(pairwise(ends))}
 

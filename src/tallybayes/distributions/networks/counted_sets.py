@@ -1,8 +1,8 @@
 """CountedSets: counts of combinations of levels, which networks are read from.
 
-The sums hold the counts of each column's levels, and one table for each set of columns that is asked for. A row with a
-missing value in one of a set's columns is in none of its table's cells. Columns that stay real come last in their
-group; the sums hold their moments beside the discrete ones, see reals.py.
+The statistics hold the counts of each column's levels, and one table for each set of columns that is asked for. A row
+with a missing value in one of a set's columns is in none of its table's cells. Columns that stay real come last in
+their group; the statistics hold their moments beside the discrete ones, see reals.py.
 """
 
 from __future__ import annotations
@@ -90,33 +90,11 @@ class CountedSets(Joint[JointStatistics, J]):
     statistics_options = ("order", "extra", "reals", "real_extra")
 
     def tables(self, d: int) -> Tables:
-        """Give the tables of d discrete columns.
-
-        Parameters
-        ----------
-        d : int
-            How many discrete columns there are.
-
-        Returns
-        -------
-        Tables
-            What is counted.
-        """
+        """Give the tables of d discrete columns."""
         return tables(d, self.order, self.extra)
 
     def real_sets(self, d: int) -> Sets:
-        """Give the sets of columns beside which real columns are summed.
-
-        Parameters
-        ----------
-        d : int
-            How many discrete columns there are.
-
-        Returns
-        -------
-        Sets
-            The sets.
-        """
+        """Give the sets of columns beside which real columns are summed."""
         return real_sets(d, self.reals, self.order, self.real_extra)
 
     # --- adding ------------------------------------------------------------------------------------------------
@@ -132,26 +110,7 @@ class CountedSets(Joint[JointStatistics, J]):
         return MixedStatistics(single, sizes, joint, *moments)
 
     def count_joint(self, data: Coded, sizes: Sizes, y: NDArray[np.int32], w: Weights, K: int) -> Array:
-        """Count the combinations of all tables.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        sizes : ndarray of int64
-            How many levels each discrete column has.
-        y : ndarray of int32, of shape (n,)
-            The class of each row; below 0, the row does not count.
-        w : ndarray of shape (n,) or None
-            The weight of each row; None weighs each 1.
-        K : int
-            How many classes there are.
-
-        Returns
-        -------
-        ndarray of shape (K, cells)
-            The counts.
-        """
+        """Count the combinations of all tables."""
         t = self.tables(len(sizes))
         check_cells(t.cells(sizes), K, 4 if w is None else 8)
         out = np.zeros((K, t.cells(sizes)), dtype=np.uint32 if w is None else np.float64)
@@ -162,28 +121,7 @@ class CountedSets(Joint[JointStatistics, J]):
         return out
 
     def count_reals(self, sets: Sets, data: Coded, sizes: Sizes, y: NDArray[np.int32], w: Weights, K: int) -> Moments:
-        """Sum the moments of the real columns beside some sets.
-
-        Parameters
-        ----------
-        sets : Sets
-            The sets of columns.
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        sizes : ndarray of int64
-            How many levels each discrete column has.
-        y : ndarray of int32, of shape (n,)
-            The class of each row; below 0, the row does not count.
-        w : ndarray of shape (n,) or None
-            The weight of each row; None weighs each 1.
-        K : int
-            How many classes there are.
-
-        Returns
-        -------
-        Moments
-            Of all sets.
-        """
+        """Sum the moments of the real columns beside some sets."""
         assert data.reals is not None
         check_cells(sum(moment_cells(sets, sizes)), K, 24)
         codes = np.concatenate([codes for _, codes, _ in packed(data, sizes)], axis=1)
@@ -194,26 +132,7 @@ class CountedSets(Joint[JointStatistics, J]):
             raise _core.BadValue(kind, row, col + len(sizes), value) from None
 
     def count_more(self, s: JointStatistics, data: Coded, y: NDArray[np.int32], w: Weights, K: int) -> JointStatistics:
-        """Count the extra sets of rows that were counted without them.
-
-        Parameters
-        ----------
-        s : sums
-            Those of the same rows without the extra sets.
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row; below 0, the row does not count.
-        w : ndarray of shape (n,) or None
-            The weight of each row; None weighs each 1.
-        K : int
-            How many classes there are.
-
-        Returns
-        -------
-        sums
-            With those of the extra sets.
-        """
+        """Count the extra sets of rows that were counted without them."""
         joint = np.concatenate([s.joint, replace(self, order=1).count_joint(data, s.sizes, y, w, K)], axis=1)
         if isinstance(s, MixedStatistics) and self.real_extra:
             more = self.count_reals(self.real_extra, data, s.sizes, y, w, K)
@@ -241,20 +160,7 @@ class CountedSets(Joint[JointStatistics, J]):
         return JointStatistics(single, sizes, joint)
 
     def seen_columns(self, s: JointStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Tell which columns had a value; of real columns the moments without a parent come first.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        d : int
-            How many columns it has.
-
-        Returns
-        -------
-        ndarray of bool, of shape (d,)
-            True for those.
-        """
+        """Return which columns had a value; of real columns the moments without a parent come first."""
         discrete = met_codes(s.single, s.sizes)
         return np.append(discrete, s.n[:, : self.reals].any(axis=0)) if isinstance(s, MixedStatistics) else discrete
 
@@ -292,36 +198,13 @@ class CountedSets(Joint[JointStatistics, J]):
         """Give what every network reads first.
 
         How many levels exist, and which; P(x | class) without parents.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        JointParams
-            Read from the sums.
         """
         s = self.room_for(s, context)
         reals = self._plain_reals(s) if isinstance(s, MixedStatistics) else None
         return JointParams(**fields_of(self.levels_of(s, context)), joint=s.joint, reals=reals)
 
     def real_tables(self, s: MixedStatistics) -> RealTables:
-        """Give the moments of real columns, by the tables that they are in.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-
-        Returns
-        -------
-        RealTables
-            Of these sums.
-        """
+        """Give the moments of real columns, by the tables that they are in."""
         return RealTables(self.real_sets(len(s.sizes)), s.moments, s.sizes)
 
     def _plain_reals(self, s: MixedStatistics) -> Reals:
@@ -335,18 +218,7 @@ class CountedSets(Joint[JointStatistics, J]):
         return Reals(moments, mean, var)
 
     def information(self, s: JointStatistics) -> tuple[Floats, Floats]:
-        """Give the information of columns about each other and about the class, in nats.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-
-        Returns
-        -------
-        tuple of (ndarray of shape (columns, columns), ndarray of shape (columns,))
-            I(x_i; x_j | y), NaN for pairs that are not counted and 0 for two real columns; and I(x_j; y).
-        """
+        """Give the information of columns about each other and about the class, in nats."""
         q = len(s.sizes)
         between, with_class = information(self.tables(q), s)
         if not isinstance(s, MixedStatistics):
@@ -359,20 +231,6 @@ class CountedSets(Joint[JointStatistics, J]):
         """Give log P(x_j | the columns before it, class), in this order.
 
         What is impossible is charged to the first to say so.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        p : params
-            Parameters.
-        order : sequence of int
-            The columns, in this order.
-
-        Returns
-        -------
-        ndarray of shape (n, columns, K)
-            The terms.
         """
         d = len(p.sizes)
         out = np.empty((data.n, d + self.reals, p.K))

@@ -2,8 +2,8 @@
 
 A row is in one cell of each family's table, so where all values are there nothing but that cell and its total change.
 A missing value that no other value of the row depends on is left out. Where one must be summed over, the part of the
-tables that the row had a share in is written anew for that row. Structure, cuts and strengths of back-off stay as they
-were chosen with the row.
+tables that the row had a share in is written anew for that row. Structure, cuts and concentration of back-off stay as
+they were chosen with the row.
 """
 
 from __future__ import annotations

@@ -132,21 +132,9 @@ class FamilyNetwork(CountedSets[FamilyParams]):
             raise ValueError("the parents of a real column are not among the sets that are counted")
 
     def log_prior_density(self, s: JointStatistics, p: FamilyParams) -> float:  # noqa: ARG002
-        """Tell the log prior density that the smoothing stands for, up to a constant.
+        """Return the log prior density that the smoothing stands for, up to a constant.
 
         Dirichlet: α Σ log P over the cells of every family; back-off has no such form.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        p : params
-            Parameters.
-
-        Returns
-        -------
-        float
-            Over all families.
         """
         if self.alpha == 0 or self.smoothing != "laplace":
             return 0.0
@@ -157,57 +145,18 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return self.alpha * total
 
     def families(self, d: int, order: Sequence[int] | None = None) -> Families:
-        """Give the families of the discrete columns.
-
-        Parameters
-        ----------
-        d : int
-            How many discrete columns there are.
-        order : sequence of int, default=None
-            Children in this order; None takes them parents before children.
-
-        Returns
-        -------
-        Families
-            A child each, with its parents.
-        """
+        """Give the families of the discrete columns."""
         return families((self.parents or ((),) * d)[:d], order)
 
     def real_parents(self, d: int) -> tuple[tuple[int, ...], ...]:
-        """Give the parents of each real column.
-
-        Parameters
-        ----------
-        d : int
-            How many discrete columns there are.
-
-        Returns
-        -------
-        tuple of tuple of int
-            One for each.
-        """
+        """Give the parents of each real column."""
         return self.parents[d:] or ((),) * self.reals
 
     def estimate(self, s: JointStatistics, context: Context) -> FamilyParams:
         return self._estimate(s, context, None)
 
     def reestimate(self, s: JointStatistics, context: Context, p: FamilyParams) -> FamilyParams:
-        """Make parameters of another tally; the strengths of back-off stay.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-        p : params
-            Parameters.
-
-        Returns
-        -------
-        params
-            Of s.
-        """
+        """Estimate parameters from other statistics; the concentration of back-off stay."""
         return self._estimate(s, context, p)
 
     def _estimate(self, s: JointStatistics, context: Context, kept: FamilyParams | None) -> FamilyParams:
@@ -253,20 +202,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return FamilyReals(plain.tables, mean, var, parent, start, each, strengths, found)
 
     def class_groups(self, j: int, K: int) -> Sequence[int] | None:
-        """Tell which classes share the counts of a column.
-
-        Parameters
-        ----------
-        j : int
-            The column.
-        K : int
-            How many classes there are.
-
-        Returns
-        -------
-        sequence of int or None
-            Classes with one number share them; None: each has its own.
-        """
+        """Return which classes share the counts of a column."""
         return [0] * K if j in self.blind else None if self.groups is None else self.groups[j]
 
     def _counted(self, p: JointParams, f: Families) -> _core.Families:
@@ -285,26 +221,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     def losses(
         self, p: JointParams, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Floats | None
     ) -> Floats:
-        """Give the leave-one-out log-loss of columns with at most so many parents each.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        order : sequence of int
-            The first columns, parents before children.
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row; below 0, the row does not count.
-        w : ndarray of shape (n,) or None
-            The weight of each row; None weighs each 1.
-
-        Returns
-        -------
-        ndarray of shape (most parents + 1, columns)
-            The losses.
-        """
+        """Give the leave-one-out log-loss of columns with at most so many parents each."""
         d = len(p.sizes)
         f = self.families(d, [j for j in order if j < d])
         counted = self._counted(p, f)
@@ -396,20 +313,6 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         """Give log P(x_j | the columns before it, class), parents before children.
 
         Where no value is missing this is log P(x_j | parents, class) of each family.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        p : params
-            Parameters.
-        K : int
-            How many classes there are.
-
-        Returns
-        -------
-        ndarray of shape (n, columns, K)
-            The terms.
         """
         assert isinstance(data, Coded)
         d = len(p.sizes)
@@ -423,21 +326,9 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return {str(labels[v]): float(x) for v, x in zip(here, marginal, strict=True)}
 
     def n_parameters(self, p: FamilyParams, context: Context) -> int:
-        """Tell how many free numbers it has.
+        """Return how many free numbers it has.
 
         Those of a column for each combination of its parents, and each group of classes that it tells apart.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        int
-            In all classes together.
         """
         K, d = context.K, context.d
         groups = [K] * d if self.groups is None else [len(set(g)) for g in self.groups]

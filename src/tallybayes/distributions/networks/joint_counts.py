@@ -1,6 +1,6 @@
 """Joint: what all distributions share that look at columns together, as codes of levels.
 
-Their sums hold the counts of each column's levels, as Categorical's do; what is counted beside them is their own:
+Their statistics hold the counts of each column's levels, as Categorical's do; what is counted beside them is their own:
 tables of combinations (counted_sets.py), or chains (ensemble.py).
 """
 
@@ -33,7 +33,7 @@ from tallybayes.utils.array_types import Array, Floats
 
 CHUNK = 1 << 23  # packed codes (bytes) that are counted or scored at a time
 SPAN = 4096  # rows that are packed at a time, at least
-GRID = np.array([0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 8192.0])  # strengths of back-off to choose from
+GRID = np.array([0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 8192.0])  # concentration of back-off to choose from
 SMOOTHING = ("backoff", "laplace")
 
 Sizes = NDArray[np.int64]
@@ -42,7 +42,7 @@ Maps = Sequence[NDArray[np.int64] | None]  # of each column: old level → new; 
 
 @dataclass(frozen=True, eq=False)
 class LevelStatistics(Record):
-    """How often each level was met, in each class.
+    """How often each level was seen, in each class.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LevelParams(Record):
     Parameters
     ----------
     single : ndarray of shape (K, levels)
-        How often each level was met, the levels of all columns side by side.
+        How often each level was seen, the levels of all columns side by side.
     sizes : ndarray of int64, of shape (d,)
         How many levels each column has.
     class_weight : ndarray of shape (K,)
@@ -94,18 +94,7 @@ class LevelParams(Record):
         return [(j, v) for j, here in enumerate(self.exist) for v in np.flatnonzero(~here).tolist()]
 
     def packed(self, data: Coded) -> Iterator[tuple[slice, Array, Array]]:
-        """Read rows a span at a time.
-
-        Parameters
-        ----------
-        data : Coded
-            The rows.
-
-        Returns
-        -------
-        iterator of (slice, ndarray, ndarray)
-            Spans of rows with their codes in the smallest type, and which columns held an unseen level.
-        """
+        """Read rows a span at a time."""
         return packed(data, self.sizes, self.gone)
 
 
@@ -166,38 +155,10 @@ class Joint(Distribution[L, Q]):
 
     @abstractmethod
     def moved(self, s: L, sizes: Sizes, maps: Maps) -> L:
-        """Give the same sums where columns have other levels.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        sizes : ndarray of int64
-            How many levels each discrete column has.
-        maps : sequence of (sequence of int) or None
-            The new code of each level, column by column; None leaves a column as it is.
-
-        Returns
-        -------
-        sums
-            Others.
-        """
+        """Give the same statistics where columns have other levels."""
 
     def sized(self, s: L, sizes: Sizes) -> L:
-        """Give the same sums with room for more levels.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        sizes : ndarray of int64
-            How many levels each discrete column has.
-
-        Returns
-        -------
-        sums
-            Others.
-        """
+        """Give the same statistics with room for more levels."""
         return s if np.array_equal(s.sizes, sizes) else self.moved(s, sizes, [None] * len(sizes))
 
     def relevel(self, s: L, maps: Sequence[Sequence[int] | None]) -> L:
@@ -222,20 +183,7 @@ class Joint(Distribution[L, Q]):
     # --- reading -----------------------------------------------------------------------------------------------
 
     def levels_of(self, s: L, context: Context) -> LevelParams:
-        """Give what every distribution of combinations reads first.
-
-        Parameters
-        ----------
-        s : sums
-            A tally with room for all levels that are declared, as `room_for` gives it.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        LevelParams
-            Read from the sums.
-        """
+        """Give what every distribution of combinations reads first."""
         K, levels = len(context.class_weight), context.levels[: len(s.sizes)]
         N, exist, log = np.empty(0), list[NDArray[np.bool_]](), np.empty((0, K))
         if len(s.sizes):
@@ -246,41 +194,13 @@ class Joint(Distribution[L, Q]):
         return LevelParams(s.single, s.sizes, context.class_weight, np.maximum(N, 1.0), exist, log)
 
     def room_for(self, s: L, context: Context) -> L:
-        """Give the sums with room for every level that is declared.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        sums
-            Others, or the same.
-        """
+        """Give the statistics with room for every level that is declared."""
         levels = context.levels[: len(s.sizes)]
         least = np.array([0 if k is None else 1 + max(k.declared, default=-1) for k in levels], dtype=np.int64)
         return self.sized(s, np.maximum(s.sizes, least))
 
     def real_values(self, data: Coded, span: slice, discrete: int) -> Floats | None:
-        """Give the real columns of some rows; an infinite value is refused.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        span : slice
-            The rows.
-        discrete : int
-            How many of the columns are discrete: the others come last.
-
-        Returns
-        -------
-        ndarray of shape (real columns, rows) or None
-            None where no column is real.
-        """
+        """Give the real columns of some rows; an infinite value is refused."""
         if data.reals is None:
             return None
         found = data.reals.block(span)
@@ -291,22 +211,7 @@ class Joint(Distribution[L, Q]):
 
     @abstractmethod
     def scores(self, codes: Array, p: Q, values: Floats | None = None) -> Floats:
-        """Give log P(x | class) of packed codes; what is missing is summed out or left out.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (columns, n)
-            Packed codes.
-        p : params
-            Parameters.
-        values : ndarray of shape (real columns, n), default=None
-            Of the real columns, if there are any.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Of each row.
-        """
+        """Give log P(x | class) of packed codes; what is missing is summed out or left out."""
 
     def score(self, scorer: _core.Scorer, data: Data, p: Q) -> None:
         assert isinstance(data, Coded)
@@ -343,7 +248,7 @@ def matrix_codes(columns: Sequence[RowColumn], p: LevelParams) -> _core.MatrixCo
 
 
 def places(unseen: NDArray[np.bool_]) -> list[int]:
-    """Which columns held a level never met: nearly always none, which a look at their bytes tells soonest."""
+    """Which columns held a level unseen: nearly always none, which a look at their bytes tells soonest."""
     return np.flatnonzero(unseen).tolist() if 1 in unseen.tobytes() else []
 
 

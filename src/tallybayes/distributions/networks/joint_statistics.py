@@ -19,7 +19,7 @@ from tallybayes.utils.array_types import Array, Floats
 
 @dataclass(frozen=True, eq=False)
 class JointStatistics(LevelStatistics):
-    """How often each level, and each combination of levels in the sets that are counted, was met in each class.
+    """How often each level, and each combination of levels in the sets that are counted, was seen in each class.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class JointParams(LevelParams):
     Parameters
     ----------
     single : ndarray of shape (K, levels)
-        How often each level was met, the levels of all columns side by side.
+        How often each level was seen, the levels of all columns side by side.
     sizes : ndarray of int64, of shape (d,)
         How many levels each column has.
     class_weight : ndarray of shape (K,)
@@ -85,19 +85,6 @@ class JointParams(LevelParams):
     reals: Reals | None
 
     def counts(self, t: Tables, alpha: float) -> _core.JointCounts:
-        """Give the counts as the kernels read them.
-
-        Parameters
-        ----------
-        t : Tables
-            What was counted.
-        alpha : float
-            What is added to every count.
-
-        Returns
-        -------
-        JointCounts
-            Checked once.
-        """
+        """Give the counts as the kernels read them."""
         counts = (self.single, self.joint, self.class_weight, self.sizes)
         return _core.JointCounts(*counts, t.columns, t.starts, self.N, float(alpha))

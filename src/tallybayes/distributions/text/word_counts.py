@@ -37,7 +37,7 @@ from tallybayes.utils.array_types import Array, Floats
 MODELS = ("multinomial", "complement", "bernoulli")
 ANALYZERS = ("auto", "word", "char")
 MOST_WORDS = 1 << 19
-CELLS = 1 << 15  # of which logarithms are taken at a time
+LOG_BLOCK = 1 << 15  # of which logarithms are taken at a time
 TOLD = 20  # words that `describe` tells of each class
 
 
@@ -185,18 +185,12 @@ class Words(Distribution[WordStatistics, WordParams]):
         return self.model == "bernoulli", self.ngrams, self.analyzer, bool(self.lowercase), int(self.max_words)
 
     def splitting(self) -> Splitting:
-        """Tell how a text becomes words.
-
-        Returns
-        -------
-        Splitting
-            As the core reads it.
-        """
+        """Return how a text becomes words."""
         most = int(self.max_words)
         return Splitting(self.analyzer, self.ngrams, bool(self.lowercase), most, max(1, most // 8))
 
     def split(self, text: str) -> list[str]:
-        """Tell what this makes of a text.
+        """Return what this makes of a text.
 
         Parameters
         ----------
@@ -320,7 +314,7 @@ class Words(Distribution[WordStatistics, WordParams]):
         elif self.model == "complement":
             others = np.maximum(count.sum(axis=0) - count, 0.0)  # rounding may leave less than nothing
             weight = _weights(others, exist, self.alpha)
-            weight[1:][exist] = -np.maximum(weight[1:][exist], LEAST)
+            weight[1:][exist] = -np.maximum(weight[1:][exist], LOG_TINY)
         else:
             weight = _weights(count, exist, self.alpha)
         length = count.sum(axis=1) / np.where(s.rows > 0, s.rows, 1.0)
@@ -350,30 +344,10 @@ class Words(Distribution[WordStatistics, WordParams]):
         p: WordParams,
         context: Context,
     ) -> Array:
-        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+        """Return log P(x | class) of rows that are in the statistics, each by the statistics without the row itself.
 
         A row takes its words out of its class. Words that no other row has are gone without it: they say nothing, and
         V is smaller by them.
-
-        Parameters
-        ----------
-        data : Sparse
-            Its column.
-        y : ndarray of int32, of shape (n,)
-            The class of each row.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            The tally of all rows.
-        p : params
-            Its parameters.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Up to a term that all classes share.
         """
         found = leave_one_out(
             self.model, self.alpha, _counts(data), y, unit, _padded(s.count, len(p.exist)), s.rows, context.K
@@ -428,7 +402,7 @@ class Words(Distribution[WordStatistics, WordParams]):
         return [out]
 
     def describe(self, p: WordParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
-        """Tell the words that say most for class k, and how large a share of its words each is.
+        """Return the words that say most for class k, and how large a share of its words each is.
 
         Parameters
         ----------
@@ -453,26 +427,14 @@ class Words(Distribution[WordStatistics, WordParams]):
         return {str(labels[v]): float(share[v, k]) for v in best.tolist() if gain[v] > 0}
 
     def outcomes(self, p: WordParams, j: int) -> Array:  # noqa: ARG002
-        """Tell the log probability of each value that the column can have.
+        """Return the log probability of each value that the column can have.
 
         Of one word of a text: which word is it? The model says nothing of how many there are.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        j : int
-            The column.
-
-        Returns
-        -------
-        ndarray of shape (words, K)
-            Of the words that there are.
         """
         return p.share[p.exist]
 
 
-LEAST = float(np.log(np.finfo(np.float64).tiny))
+LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
 
 
 def _whole(x: object) -> bool:
@@ -518,7 +480,7 @@ def _weights(count: Array, exist: NDArray[np.bool_], alpha: float, V: int | None
     there = total > 0
     below = _core.logs(np.where(there, total, 1.0))
     weight = np.zeros((1 + count.shape[1], len(count)))
-    for first in range(0, count.shape[1], step := max(1, CELLS // len(count))):
+    for first in range(0, count.shape[1], step := max(1, LOG_BLOCK // len(count))):
         log = np.asarray(_core.logs(count[:, first : first + step] + alpha))
         log -= below
         log[~there[:, 0]] = -np.log(max(V, 1))

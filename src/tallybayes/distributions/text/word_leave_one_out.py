@@ -13,7 +13,7 @@ from tallybayes.distributions.arithmetic import DUST
 from tallybayes.utils.array_types import Array
 
 ENTRIES = 1 << 20  # words of rows at a time, times the classes
-LEAST = float(np.log(np.finfo(np.float64).tiny))
+LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def leave_one_out(
     rows: Array,
     K: int,
 ) -> Array:
-    """(n, K): log P(x | class) of rows that are in the tally, each without itself. count: (K, words)."""
+    """(n, K): log P(x | class) of rows that are in the statistics, each without itself. count: (K, words)."""
     out = np.zeros((data.n, K))
     judge: _Shares | _Presence
     judge = _Presence(alpha, count, rows) if model == "bernoulli" else _Shares(alpha, count, model == "complement")
@@ -97,7 +97,7 @@ class _Shares:
     def scores(self, s: _Span) -> Array:
         K, keep = len(self.total), ~s.lone
         V = np.maximum(self.V - s.by_row(s.lone.astype(np.float64)), 1.0)[:, None]
-        away = (s.y[:, None] == np.arange(K)) != self.complement  # of which classes the row leaves the sums
+        away = (s.y[:, None] == np.arange(K)) != self.complement  # of which classes the row leaves the statistics
         taken = away * s.unit[:, None]
         below = _minus(self.total[None], taken * s.by_row(s.times)[:, None]) + self.alpha * V  # (rows, K)
         row, word, times = s.row[keep], s.word[keep], s.times[keep, None]
@@ -107,7 +107,7 @@ class _Shares:
                 (below > 0)[row], np.log(left) - np.log(np.where(below > 0, below, 1.0))[row], -np.log(V)[row]
             )
         if self.complement:
-            log = -np.maximum(log, LEAST)
+            log = -np.maximum(log, LOG_TINY)
         part = _Span(s.rows, row, word, times[:, 0], s.y, s.unit, s.lone[keep], s.text)
         return part.by_row(times * log)
 

@@ -167,21 +167,9 @@ class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
         return ThresholdParams(no, yes)
 
     def log_prior_density(self, s: ThresholdStatistics, p: ThresholdParams) -> float:  # noqa: ARG002
-        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
+        """Return the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Beta: a (log p + log(1 − p)).
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        p : params
-            Its parameters.
-
-        Returns
-        -------
-        float
-            Over all classes and columns.
         """
         return weighted(self.alpha, p.no + p.yes)
 
@@ -247,18 +235,6 @@ class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
         """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
 
         x is 0 or 1, by the threshold.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        log_prior : ndarray of shape (K,)
-            Of the classes; the numbers may be kept small by it.
-
-        Returns
-        -------
-        tuple of ndarrays of shapes (K, columns) and (K,)
-            Weight and bias.
         """
         with np.errstate(invalid="ignore"):
             return p.yes - p.no, p.no.sum(axis=1)

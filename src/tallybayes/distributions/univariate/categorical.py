@@ -40,7 +40,7 @@ from tallybayes.distributions.smoothing import check_alpha
 from tallybayes.errors import OptionError, brief
 from tallybayes.utils.array_types import Array
 
-CELLS = 1 << 22  # codes that are left out at a time
+LEAVE_ONE_OUT_CODES = 1 << 22  # codes that are removed at a time
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class CategoricalParams(Record):
 class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     """One probability for each level and class: P(x_j = v | c) = (n_cv + a) / (n_c + a N_j).
 
-    N_j is the number of levels met (or declared by the column's type).
+    N_j is the number of levels seen (or declared by the column's type).
 
     Parameters
     ----------
@@ -194,24 +194,10 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         return "levels"
 
     def existing(self, s: CategoricalStatistics, context: Context) -> tuple[list[Array], Array]:
-        """Tell which levels exist, and how many share the probability.
+        """Return which levels exist, and how many share the probability.
 
-        A level exists that was met, is declared, or is a code below N_j. One that was met only in rows of weight 0, or
-        in rows forgotten since, does not.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        exist : list of ndarray of bool
-            For each column, which of its levels exist.
-        number : ndarray of shape (columns,)
-            N_j of each column.
+        A level exists that was seen, is declared, or is a code below N_j. One that was seen only in rows of weight 0,
+        or in rows forgotten since, does not.
         """
         least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s.sizes.shape)
         exist, number = [], []
@@ -234,12 +220,12 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         return met_codes(s.count, s.sizes)
 
     def estimate(self, s: CategoricalStatistics, context: Context) -> CategoricalParams:
-        # a level that is declared has a place of its own, met or not
+        # a level that is declared has a place of its own, seen or not
         least = [0 if known is None else 1 + max(known.declared, default=-1) for known in context.levels]
         room = np.maximum(s.sizes, np.array(least, dtype=np.int64))
         s = CategoricalStatistics(resize(s, room), room)
         exist, N = self.existing(s, context)
-        if self.contiguous:  # codes below min_categories have a place of their own, met or not
+        if self.contiguous:  # codes below min_categories have a place of their own, seen or not
             room = np.maximum(s.sizes, np.minimum(N, RAW_LIMIT).astype(np.int64))
             room = np.where([known is None for known in context.levels], room, s.sizes)
             s = CategoricalStatistics(resize(s, room), room)
@@ -261,21 +247,9 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         return CategoricalParams(np.ascontiguousarray(table.T), rest.T.copy(), sizes, N, exist)
 
     def log_prior_density(self, s: CategoricalStatistics, p: CategoricalParams) -> float:  # noqa: ARG002
-        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
+        """Return the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        p : params
-            Its parameters.
-
-        Returns
-        -------
-        float
-            Over all classes and columns.
         """
         if self.alpha == 0:
             return 0.0
@@ -298,30 +272,10 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         p: CategoricalParams,
         context: Context,
     ) -> Array:
-        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+        """Return log P(x | class) of rows that are in the statistics, each by the statistics without the row itself.
 
         A row takes itself out of n_cv and n_c of its own class. If no other row has its level, the level is gone, and
         its factor is that of a level never seen.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            The tally of all rows.
-        p : params
-            Its parameters.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Up to a term that all classes share.
         """
         assert isinstance(data, Codes)
         out = np.zeros((data.n, context.K))
@@ -332,26 +286,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     def leave_one_out_columns(
         self, data: Codes, y: NDArray[np.int32], unit: NDArray[np.float64], s: CategoricalStatistics, context: Context
     ) -> Array:
-        """Tell what `leave_one_out` sums, column by column.
-
-        Parameters
-        ----------
-        data : Codes
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            The tally of all rows.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (columns, n, K)
-            log P(x_j | class), each row by the tally without it.
-        """
+        """Return what `leave_one_out` sums, column by column."""
         out = np.zeros((data.columns.d, data.n, context.K))
         for j, rows, terms in self._columns_leave_one_out(data, y, unit, s, self.estimate(s, context), context):
             out[j, rows] = terms
@@ -370,7 +305,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         K, sizes = context.K, p.sizes
         counts = split(resize(s, sizes), sizes)
         logs = split(p.log.T, sizes)
-        step = max(1, CELLS // max(K, len(sizes)))
+        step = max(1, LEAVE_ONE_OUT_CODES // max(K, len(sizes)))
         for first in range(0, data.n, step):
             rows = np.arange(first, min(first + step, data.n))
             codes, _ = _core.pack_codes(data.columns, sizes, data.raw, first, len(rows))
@@ -396,7 +331,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
             return np.where(down > 0, np.log(n + self.alpha) - np.log(np.where(down > 0, down, 1)), -np.log(max(N, 1)))
 
     def _can_go(self, count: Array, context: Context, j: int) -> Array:
-        """Which levels of column j (or how many levels there are) change if they are met no more."""
+        """Which levels of column j (or how many levels there are) change if they are seen no more."""
         known = context.levels[j]
         out = np.ones(count.shape[1], dtype=bool)
         if known is not None:
@@ -458,18 +393,6 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
 
         Each level counts as a column, 1 where a row has it and else 0.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        log_prior : ndarray of shape (K,)
-            Of the classes; the numbers may be kept small by it.
-
-        Returns
-        -------
-        tuple of ndarrays of shapes (K, columns) and (K,)
-            Weight and bias.
         """
         return p.log.T, np.zeros(len(log_prior))
 
@@ -496,21 +419,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     ) -> _core.DoorPart | str:
         """Make what learns and scores these columns of one dict at a time in compiled code.
 
-        A label met for the first time is one more level only where nothing else says how many there are.
-
-        Parameters
-        ----------
-        columns : sequence of RowColumn
-            Its columns.
-        s : sums
-            The tally so far.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        DoorPart or str
-            What learns and scores, or a sentence that says why there is none.
+        A label seen for the first time is one more level only where nothing else says how many there are.
         """
         codes, grows, truths = {}, [], []
         for c, known, size in zip(columns, context.levels, s.sizes.tolist(), strict=True):
@@ -616,7 +525,7 @@ def resize(s: CategoricalStatistics, sizes: Array) -> Array:
 
 
 def _filled(schema: Schema, columns: Sequence[int]) -> Schema:
-    """Integer labels are codes: all from 0 to the largest are levels, met or not."""
+    """Integer labels are codes: all from 0 to the largest are levels, seen or not."""
     levels = {}
     for j in columns:
         labels = schema.levels[j].labels if j in schema.levels else ()

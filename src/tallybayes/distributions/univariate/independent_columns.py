@@ -17,11 +17,11 @@ from tallybayes.distributions.records import map_arrays
 from tallybayes.distributions.sparse_blocks import dense_leave_one_out
 from tallybayes.utils.array_types import Array
 
-LONE = 1 << 18  # values that are left out at a time, times the classes
+LONE = 1 << 18  # values that are removed at a time, times the classes
 
 
 class ByColumn(Distribution[S, P]):
-    """A distribution of numbers whose sums have the columns as their last axis.
+    """A distribution of numbers whose statistics have the columns as their last axis.
 
     In `leave_one_out` each value is a column of a table of one row, and all of them are estimated at once without their
     rows.
@@ -29,51 +29,14 @@ class ByColumn(Distribution[S, P]):
 
     @abstractmethod
     def statistics_of_one(self, x: Array, weight: Array) -> S:
-        """Count values, each in a column of its own.
-
-        Parameters
-        ----------
-        x : ndarray of shape (m,)
-            The values.
-        weight : ndarray of shape (K, m)
-            How much each weighs in each class.
-
-        Returns
-        -------
-        sums
-            Of a table of m columns.
-        """
+        """Count values, each in a column of its own."""
 
     @abstractmethod
     def log_of_one(self, x: Array, p: P) -> Array:
-        """Tell log p of values, each in a column of its own.
-
-        Parameters
-        ----------
-        x : ndarray of shape (m,)
-            The values.
-        p : params
-            Of a table of m columns.
-
-        Returns
-        -------
-        ndarray of shape (K, m)
-            0 for a value that is missing.
-        """
+        """Return log p of values, each in a column of its own."""
 
     def repeated(self, rows: int) -> Self:  # noqa: ARG002
-        """Make the same options for a table in which each column stands several times.
-
-        Parameters
-        ----------
-        rows : int
-            How many times.
-
-        Returns
-        -------
-        Distribution
-            By default itself.
-        """
+        """Make the same options for a table in which each column stands several times."""
         return self
 
     def leave_one_out(
@@ -90,26 +53,7 @@ class ByColumn(Distribution[S, P]):
     def leave_one_out_columns(
         self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, context: Context
     ) -> Array:
-        """Tell what `leave_one_out` sums, column by column.
-
-        Parameters
-        ----------
-        data : Numbers
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            The tally of all rows.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (columns, n, K)
-            log P(x_j | class), each row by the tally without it.
-        """
+        """Return what `leave_one_out` sums, column by column."""
         out = np.empty((data.d, data.n, context.K))
         for span, found in self._spans_leave_one_out(data, y, unit, s, context):
             out[:, span] = found.transpose(1, 2, 0)

@@ -1,4 +1,4 @@
-"""Kernel density (John and Langley 1995): the data themselves are the tally."""
+"""Kernel density (John and Langley 1995): the data themselves are the statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tallybayes.distributions.sparse_blocks import dense_leave_one_out, dense_sc
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
-LEAST = 4.5e-308  # a bandwidth below this is lost in the smallest numbers
+MIN_BANDWIDTH = 4.5e-308  # a bandwidth below this is lost in the smallest numbers
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 CLEAR = 0.9  # share of a density that may be a row's own kernel: more, and the others are summed by themselves
 RULES = ("silverman", "scott", "john-langley")
@@ -59,7 +59,7 @@ class KernelParams(Record):
     bandwidth : ndarray of shape (K, d)
         The bandwidths.
     values : tuple of three ndarrays
-        Starts, values and weights, as in the sums.
+        Starts, values and weights, as in the statistics.
     tables : tuple of four ndarrays
         What `_core.kernel_tables` made of them.
     mean : ndarray of shape (K, d)
@@ -76,7 +76,7 @@ class KernelParams(Record):
 class Kernel(Distribution[KernelStatistics, KernelParams]):
     """A kernel density (John and Langley 1995): p(x | c) = Σ_i w_i φ((x − v_i) / h_cj) / (h_cj Σ_i w_i).
 
-    v_i are the values of class c. The tally is the set of distinct values of each column and class with their weights:
+    v_i are the values of class c. The statistics are the distinct values of each column and class with their weights:
     it adds and subtracts exactly. A class with a single value takes 0.9 · (overall standard deviation) · n^(−1/5) as h;
     one that never saw a column takes the values of all classes. A feature that never varies says nothing and is left
     out.
@@ -175,7 +175,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
         if (deviation == 0).any():  # a column that never varies: no values, so no factor
             s = _gather(s, [[] if deviation[j] == 0 else [j * K + c] for j in range(d) for c in range(K)], K)
         h = np.ascontiguousarray(h)
-        fine = np.isfinite(h) & (h >= LEAST) | (deviation == 0)
+        fine = np.isfinite(h) & (h >= MIN_BANDWIDTH) | (deviation == 0)
         if not fine.all():
             j = int(np.argmin(fine.all(axis=0)))
             span = slice(s.start[j * K], s.start[(j + 1) * K])
@@ -183,23 +183,9 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
         return _read(s, h, mean)
 
     def reestimate(self, s: KernelStatistics, context: Context, p: KernelParams) -> KernelParams:  # noqa: ARG002
-        """Make parameters of another tally, with what was chosen by leave-one-out or the like kept as it is.
+        """Estimate parameters from other statistics, with what was chosen by leave-one-out or the like kept as it is.
 
         The bandwidths stay, and which columns vary.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-        p : params
-            Those of the tally on which it was chosen.
-
-        Returns
-        -------
-        params
-            Of s, with the bandwidths of p.
         """
         K, d = p.bandwidth.shape
         s, _ = _with_everyone(s, _weights(s, K))
@@ -224,32 +210,12 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
         p: KernelParams,
         context: Context,
     ) -> Array:
-        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+        """Return log P(x | class) of rows that are in the statistics, each by the statistics without the row itself.
 
         A row's own kernel is dropped; bandwidths stay, and which columns vary.
 
         (W f(x) − u φ(0) / h) / (W − u),  W: the weight of the class. A class without another value takes those of all
         classes.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            The tally of all rows.
-        p : params
-            Its parameters.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Up to a term that all classes share.
         """
         if isinstance(data, Sparse):
             return dense_leave_one_out(self, data, y, unit, s, p, context)
@@ -262,26 +228,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
     def leave_one_out_columns(
         self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelStatistics, context: Context
     ) -> Array:
-        """Tell what `leave_one_out` sums, column by column.
-
-        Parameters
-        ----------
-        data : Numbers
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            The tally of all rows.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (columns, n, K)
-            log P(x_j | class), each row by the tally without it.
-        """
+        """Return what `leave_one_out` sums, column by column."""
         p = self.estimate(s, context)
         return np.stack([self._column_leave_one_out(j, data.column(j), y, unit, s, p) for j in range(data.d)])
 
@@ -397,7 +344,7 @@ def _log_density(x: float, value: Array, weight: Array, h: float) -> float:
 
 
 def _gather(s: KernelStatistics, entries: list[list[int]], K: int) -> KernelStatistics:
-    """A tally whose entries are the given ones of s, several of them joined."""
+    """Sufficient statistics whose entries are the given ones of s, several of them joined."""
     values, weights = [np.empty(0)], [np.empty(0)]
     for group in entries:
         spans = [slice(s.start[e], s.start[e + 1]) for e in group]
@@ -413,7 +360,7 @@ def _gather(s: KernelStatistics, entries: list[list[int]], K: int) -> KernelStat
 
 
 def _as_long(s: KernelStatistics, other: KernelStatistics) -> KernelStatistics:
-    """A tally without entries (of a model that has forgotten every row, and so its classes) with those of the other."""
+    """Statistics without entries (of a model that has forgotten every row) with those of the other."""
     return s if len(s.start) > 1 else replace(s, start=np.zeros_like(other.start), K=other.K)
 
 

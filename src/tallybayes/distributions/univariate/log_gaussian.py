@@ -23,12 +23,12 @@ from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParam
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.utils.array_types import Array
 
-CELLS = 1 << 18  # numbers whose logarithms are there at a time
+LOG_BLOCK = 1 << 18  # numbers whose logarithms are there at a time
 
 
 @dataclass(frozen=True)
 class LogGaussianStatistics(GaussianStatistics):
-    """Sums of the logarithms, and the weight of the values that have none, by class and column.
+    """Statistics of the logarithms, and the weight of the values that have none, by class and column.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
 
 def _blocks(data: Numbers) -> Iterator[tuple[slice, Array]]:
     """Spans of rows, and their numbers: (columns, rows)."""
-    step = max(1, CELLS // max(1, data.d))
+    step = max(1, LOG_BLOCK // max(1, data.d))
     for first in range(0, data.n, step):
         span = slice(first, min(first + step, data.n))
         yield span, data.block(span)

@@ -34,7 +34,7 @@ from tallybayes.distributions.smoothing import check_alpha, check_per_column, pe
 from tallybayes.distributions.univariate.count_scores import CountParams, linear_scores, one_column
 from tallybayes.utils.array_types import Array
 
-ENTRIES = 1 << 20  # counts that are left out at a time, times the classes
+ENTRIES = 1 << 20  # counts that are removed at a time, times the classes
 
 
 @dataclass(frozen=True)
@@ -127,21 +127,9 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
         return MultinomialParams(_log_shares(s.sum, self.alpha))
 
     def log_prior_density(self, s: MultinomialStatistics, p: MultinomialParams) -> float:  # noqa: ARG002
-        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
+        """Return the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Dirichlet: Σ_j a_j log θ_cj.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        p : params
-            Its parameters.
-
-        Returns
-        -------
-        float
-            Over all classes and columns.
         """
         return weighted(self.alpha, p.weight)
 
@@ -157,29 +145,9 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
         p: MultinomialParams,
         context: Context,
     ) -> Array:
-        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+        """Return log P(x | class) of rows that are in the statistics, each by the statistics without the row itself.
 
         A row takes its own counts out of its own class: x_j from S_cj, Σ_j x_j from their sum.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            The tally of all rows.
-        p : params
-            Its parameters.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Up to a term that all classes share.
         """
         smoothed = s.sum + np.asarray(self.alpha)
         total, d = smoothed.sum(axis=1), smoothed.shape[1]
@@ -231,21 +199,9 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
         return MultinomialParams(one_column(p.weight, j))
 
     def outcomes(self, p: MultinomialParams, j: int) -> Array:
-        """Tell the log probability of each value that column j can have.
+        """Return the log probability of each value that column j can have.
 
         Of one word: is it word j? The model says nothing of how many words there are.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        j : int
-            The column.
-
-        Returns
-        -------
-        ndarray of shape (2, K)
-            Of the two answers.
         """
         share = p.shares()[:, j]
         with np.errstate(divide="ignore"):
@@ -333,29 +289,9 @@ class Complement(Multinomial):
         p: MultinomialParams,
         context: Context,
     ) -> Array:
-        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+        """Return log P(x | class) of rows that are in the statistics, each by the statistics without the row itself.
 
         A row takes its counts out of what all classes but its own are compared with.
-
-        Parameters
-        ----------
-        data : Numbers, Coded, Codes or Sparse
-            Its columns.
-        y : ndarray of int32, of shape (n,)
-            The class of each row.
-        unit : ndarray of shape (n,)
-            How much of each row is taken out of its class; 0 leaves the row in.
-        s : sums
-            The tally of all rows.
-        p : params
-            Its parameters.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Up to a term that all classes share.
         """
         if self.norm and (np.min(self.alpha) == 0 or context.d == 1):  # the sum has terms that come and go, or none
             return refitted_leave_one_out(self, data, y, unit, s, p, context)

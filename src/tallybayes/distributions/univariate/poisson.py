@@ -132,21 +132,9 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
         return PoissonParams(weight, bias, rate)
 
     def log_prior_density(self, s: PoissonStatistics, p: PoissonParams) -> float:
-        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
+        """Return the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        p : params
-            Its parameters.
-
-        Returns
-        -------
-        float
-            Over all classes and columns.
         """
         if self.alpha == 0:
             return 0.0
@@ -182,18 +170,6 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
         """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
 
         The term log x! is the same for all classes, and left out.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        log_prior : ndarray of shape (K,)
-            Of the classes; the numbers may be kept small by it.
-
-        Returns
-        -------
-        tuple of ndarrays of shapes (K, columns) and (K,)
-            Weight and bias.
         """
         return p.weight, p.bias.sum(axis=1)
 

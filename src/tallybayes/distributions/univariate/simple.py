@@ -22,8 +22,8 @@ from tallybayes.utils.array_types import Array
 class SimpleDistribution(Distribution[Stats, Params]):
     """A distribution of one numeric column, written in a few lines of NumPy.
 
-    Say which functions of x are summed (`statistics`), how the sums become parameters (`estimate_one`), what the log
-    density is (`log_density`) and how values are drawn (`draw`). Adding, merging, forgetting, weights and missing
+    Say which functions of x are summed (`statistics`), how the statistics become parameters (`estimate_one`), what the
+    log density is (`log_density`) and how values are drawn (`draw`). Adding, merging, forgetting, weights and missing
     values follow. A subclass is a frozen dataclass; `register` makes it available by its name.
 
     Attributes
@@ -82,7 +82,7 @@ class SimpleDistribution(Distribution[Stats, Params]):
 
     @abstractmethod
     def estimate_one(self, n: Array, sums: Sequence[Array]) -> Sequence[Array]:
-        """Make parameters of the sums of one column.
+        """Estimate parameters from the statistics of one column.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class SimpleDistribution(Distribution[Stats, Params]):
 
     @abstractmethod
     def log_density(self, x: Array, *parameters: Array) -> Array:
-        """Tell log p(x).
+        """Return log p(x).
 
         Parameters
         ----------

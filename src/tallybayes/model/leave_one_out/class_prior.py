@@ -18,20 +18,7 @@ class LeftPrior:
     given: Array | None = None  # (K): its logarithm; None: counted
 
     def without(self, y: Array, unit: Array) -> tuple[Array, Array]:
-        """Give the log prior without each row.
-
-        Parameters
-        ----------
-        y : ndarray of int
-            The class of each row.
-        unit : ndarray
-            How much of each row is taken out.
-
-        Returns
-        -------
-        tuple of two ndarrays
-            Of the classes that a row is not of (K), and of its own without it (n); up to what all classes share.
-        """
+        """Give the log prior without each row."""
         if self.given is not None:
             return self.given, self.given[y]
         weight = self.weight + self.added

@@ -4,10 +4,10 @@ A row x of class c and weight r takes r with it from n_c, and from the sums of s
 
     M_c' = M_c − r n_c / (n_c − r) (x − mean_c)²,     x − mean_c' = (x − mean_c) n_c / (n_c − r),
 
-and likewise from the sum of squares over all classes. axes.py reads the variances from the tally that is left for each
-row, cpp/core/discriminant/leave_one_out_diagonal.hpp scores the grid.
-Weights as in full.py. A row with missing values takes part with what it has; a row that alone holds what its
-class knows of a column, or is the only one of its class, does not.
+and likewise from the sum of squares over all classes. diagonal_gaussian.py reads the variances from what is left for
+each row, cpp/core/discriminant/leave_one_out_diagonal.hpp scores the grid. Weights as in full_grid.py. A row with
+missing values takes part with what it has; a row that alone holds what its class knows of a column, or is the only one
+of its class, does not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tallybayes.model.leave_one_out.class_prior import LeftPrior
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.progress import stage, step
 
-CELLS = 1 << 18  # rows × classes × columns at once
+BLOCK_CELLS = 1 << 18  # rows × classes × columns at once
 DUST = 1e-12  # of a sum of squares: what may be left of one that a row takes away whole
 
 
@@ -44,7 +44,7 @@ class _All:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Some rows, each with the parameters of the tally without it."""
+    """Some rows, each with the parameters of the statistics without it."""
 
     away: Array  # (rows, K, d): (x − mean')², 0 where x is missing
     there: Array  # (rows, d): what is scored
@@ -69,7 +69,7 @@ def losses(
     whole = _all(s)
     loss, counted = np.zeros((len(alphas), len(gammas))), 0.0
     stage("leaving one out, for alpha and shrinkage", len(y))
-    for span, x in blocks(data, CELLS // len(s.n)):
+    for span, x in blocks(data, BLOCK_CELLS // len(s.n)):
         rows = _without(x, y[span], weight[span], s, whole, axes, prior)
         loss += _grid(rows, alphas, (1.0,) if axes.spherical else gammas)
         counted += float(rows.weight.sum())
