@@ -230,7 +230,7 @@ def adding(rows: Rows, y: list[str]) -> None:
     both = here.copy().merge(there)
     asked = rows[:2000]
     print("Two machines see half of the rows each, and send models, not data:\n")
-    for name, model in (("here", here), ("there", there), ("here + there", both), ("fit of all rows", whole)):
+    for name, model in (("here", here), ("there", there), ("merged", both), ("fit of all rows", whole)):
         print(f"    {name:<18}" + "   ".join(f"{c}: {n:,.0f}" for c, n in counted(model)))
     print(f"\n    largest difference in 2,000 predictions, sum against whole: {difference(both, whole, asked):.1e}\n")
 
