@@ -233,10 +233,10 @@ def test_an_ensemble_is_fitted_and_says_what_it_did(tmp_path: Path) -> None:
     assert all(f"  {line}\n" in run("inspect", path).stdout for line in python.summary().splitlines() if line)
 
 
-def test_check_and_compare() -> None:
+def test_assumptions_and_compare() -> None:
     python = tb.evaluation.check_assumptions(X, RIPE)
-    assert run("check", WATERMELON, "-t", "ripe").stdout == python.text() + "\n"
-    assert answer("check", WATERMELON, "-t", "ripe")["rows_in_data"] == 17
+    assert run("assumptions", WATERMELON, "-t", "ripe").stdout == python.text() + "\n"
+    assert answer("assumptions", WATERMELON, "-t", "ripe")["rows_in_data"] == 17
     found = answer("compare", WATERMELON, "-t", "ripe", "--folds", 3)
     board = tb.compare_models(X, RIPE, folds=3)
     assert [m["log_loss"] for m in found["models"]] == [e.scores.log_loss.value for e in board.entries]

@@ -63,9 +63,9 @@ print("LOADED", *(m for m in {heavy!r} if m in sys.modules))
             ["predict", "MODEL", WATERMELON],
             ["sklearn", "joblib", "scipy.sparse", "scipy.linalg", "scipy.special", "pandas", "polars", "rich"],
         ),
-        (["check", WATERMELON, "--target", "ripe"], ["pandas", "rich", "tallybayes.evaluation.leaderboard"]),
+        (["assumptions", WATERMELON, "--target", "ripe"], ["pandas", "rich", "tallybayes.evaluation.leaderboard"]),
     ],
-    ids=["help", "predict", "check"],
+    ids=["help", "predict", "assumptions"],
 )
 def test_the_start_is_quick_because_of_what_is_not_imported(model: Path, args: list[str], heavy: list[str]) -> None:
     args = [str(model) if a == "MODEL" else a for a in args]

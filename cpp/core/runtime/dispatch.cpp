@@ -4,7 +4,6 @@
 #include <atomic>
 
 #include "core/runtime/isa_choice.hpp"
-#include "core/self_check/self_check.hpp"
 
 namespace tb {
 namespace {
@@ -23,10 +22,6 @@ Isa isa() {
   return static_cast<Isa>(now);
 }
 
-void limit_isa(Isa most) {
-  Isa isa = std::min(most, isa_choice().isa);
-  while (isa != Isa::base && !fault_of(isa).empty()) isa = static_cast<Isa>(static_cast<int>(isa) - 1);
-  current = static_cast<int>(isa);
-}
+void limit_isa(Isa highest) { current = static_cast<int>(std::min(highest, isa_choice().isa)); }
 
 }  // namespace tb

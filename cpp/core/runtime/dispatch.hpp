@@ -8,8 +8,8 @@ namespace tb {
 
 enum class Isa : int { base, avx2, avx512 };
 
-Isa isa();                 // the one in use, chosen at the first call, unless lowered:
-void limit_isa(Isa most);  // tests run every kernel with every instruction set
+Isa isa();                    // the one in use, chosen at the first call, unless limited:
+void limit_isa(Isa highest);  // tests run every kernel with every instruction set
 
 }  // namespace tb
 

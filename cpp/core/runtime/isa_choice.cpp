@@ -8,8 +8,6 @@
 #include <cpuid.h>
 #endif
 
-#include "core/self_check/self_check.hpp"
-
 namespace tb {
 namespace {
 
@@ -85,35 +83,23 @@ const char* wanted_isa() {
   return wanted && *wanted ? wanted : nullptr;
 }
 
-std::string complaint_about(const char* wanted, Isa most) {
+std::string complaint_about(const char* wanted, Isa highest) {
   if (!wanted) return "";
-  const std::string said = std::string("TALLYBAYES_ISA is '") + wanted + "', ";
+  const std::string start = std::string("TALLYBAYES_ISA is '") + wanted + "', ";
   const std::optional<Isa> named = isa_named(wanted);
-  if (!named) return said + "which is none of base, avx2 and avx512: it is ignored";
-  if (*named > most) return said + "which this processor does not have, or which was not compiled: it is ignored";
+  if (!named) return start + "which is none of base, avx2 and avx512: it is ignored";
+  if (*named > highest) return start + "which this processor does not have, or which was not compiled: it is ignored";
   return "";
 }
 
-IsaChoice choose_isa(Isa most, const char* wanted, const std::function<std::string(Isa)>& fault) {
-  std::string why = complaint_about(wanted, most);
-  const bool heard = wanted && why.empty();
-  if (heard) why = std::string("TALLYBAYES_ISA is '") + wanted + "'";
-  const auto also = [&](const std::string& more) { why += (why.empty() ? "" : "; ") + more; };
-  for (int k = static_cast<int>(heard ? *isa_named(wanted) : most); k > 0; --k) {
-    const Isa isa = static_cast<Isa>(k);
-    const std::string found = fault(isa);
-    if (found.empty()) {
-      also("its self-check found it equal to base");
-      return {isa, why};
-    }
-    also(std::string(name_of(isa)) + " failed its self-check: " + found);
-  }
-  if (why.empty()) why = "this processor has no other that was compiled";
-  return {Isa::base, why};
+IsaChoice choose_isa(Isa highest, const char* wanted) {
+  const std::string complaint = complaint_about(wanted, highest);
+  if (wanted && complaint.empty()) return {*isa_named(wanted), std::string("TALLYBAYES_ISA is '") + wanted + "'"};
+  return {highest, complaint.empty() ? "the highest that was compiled and that this processor supports" : complaint};
 }
 
 const IsaChoice& isa_choice() {
-  static const IsaChoice choice = choose_isa(supported_isa(), wanted_isa(), [](Isa isa) { return fault_of(isa); });
+  static const IsaChoice choice = choose_isa(supported_isa(), wanted_isa());
   return choice;
 }
 

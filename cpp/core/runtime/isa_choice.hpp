@@ -1,7 +1,6 @@
-// Which instruction set the kernels use, and why. Kernels of an instruction set that has met few processors are not
-// believed: each set is checked against the base one (core/self_check/self_check.hpp) before its first use.
+// Which instruction set the kernels use, and why. That every set gives what the base set gives is tested
+// (test/kernels); on a user's machine, `tallybayes check` compares them.
 #pragma once
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,12 +21,12 @@ struct IsaChoice {
   std::string why;
 };
 
-// The highest set from `most` down (or from the wanted one, if that is a name and not above `most`) in which
-// fault(set) finds nothing; the base set needs no finding. wanted: what the environment says, null: nothing.
-IsaChoice choose_isa(Isa most, const char* wanted, const std::function<std::string(Isa)>& fault);
+// The wanted set if that is a name and not above `highest`, else the highest. wanted: what the environment says, or
+// null.
+IsaChoice choose_isa(Isa highest, const char* wanted);
 
-// What is wrong with what the environment says, or nothing.
-std::string complaint_about(const char* wanted, Isa most);
+// What is wrong with what the environment says; empty if nothing is.
+std::string complaint_about(const char* wanted, Isa highest);
 
 // TALLYBAYES_ISA, or null.
 const char* wanted_isa();

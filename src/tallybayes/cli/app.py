@@ -14,7 +14,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tallybayes.cli import export_commands, inspect_commands, learn_commands, predict_commands, serve_command
+from tallybayes.cli import (
+    check_command,
+    export_commands,
+    inspect_commands,
+    learn_commands,
+    predict_commands,
+    serve_command,
+)
 from tallybayes.cli.output import one_line
 
 ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
@@ -61,7 +68,7 @@ app = typer.Typer(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "compare": inspect_commands.compare,
-    "check": inspect_commands.check,
+    "assumptions": inspect_commands.assumptions,
     "fit": learn_commands.fit,
     "predict": predict_commands.predict,
     "evaluate": predict_commands.evaluate,
@@ -74,6 +81,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "serve": serve_command.serve,
     "report": export_commands.report,
     "export": export_commands.export,
+    "check": check_command.check,
 }
 
 

@@ -1,4 +1,4 @@
-"""Commands that look at data and at models: compare, check, inspect."""
+"""Commands that look at data and at models: compare, assumptions, inspect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def compare(
 
 @output.answering_with_sklearn
 @options.spread
-def check(
+def assumptions(
     data: options.Data,
     target: options.Target,
     rows: options.Sampled = 100_000,

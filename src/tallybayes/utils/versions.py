@@ -36,11 +36,10 @@ def show_versions() -> None:
     compiler of the core, the instruction sets that were compiled, those that this processor supports, the one in use
     and why, and how many threads a call may use.
 
-    The instruction set is the highest that the processor supports and whose self-check passed: before its first use,
-    each of its kernels is run once on a small table and compared with that of ``base``, in a few milliseconds. The
-    environment variable ``TALLYBAYES_ISA`` (``base``, ``avx2`` or ``avx512``) asks for another one. A name that is
-    unknown, or that the processor does not support, is ignored with a RuntimeWarning; one that fails its self-check is
-    replaced by the next lower one.
+    The instruction set is the highest that was compiled and that the processor supports. The environment variable
+    ``TALLYBAYES_ISA`` (``base``, ``avx2`` or ``avx512``) selects a lower one. A name that is unknown, or that the
+    processor does not support, is ignored with a RuntimeWarning. The command ``tallybayes check`` compares the
+    predictions of each instruction set with those of ``base``.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def show_versions() -> None:
     compiler                   GCC 12.2.0
     instruction sets compiled  base, avx2, avx512
     instruction sets supported base, avx2
-    instruction set used       avx2 (its self-check found it equal to base)
+    instruction set used       avx2 (the highest that was compiled and that this processor supports)
     threads                    2
     """
     said = versions()

@@ -1,6 +1,6 @@
-// Blocks of lanes (kernels/quadratic.hpp) for the self-check.
+// Blocks of lanes (kernels/quadratic.hpp) for the probes.
 #pragma once
-#include "core/self_check/probe.hpp"
+#include "test/kernels/probe.hpp"
 #include "kernels/quadratic.hpp"
 
 namespace tb {

@@ -1,5 +1,5 @@
-// The self-check of the kernels of chains of estimates.
-#include "core/self_check/probe.hpp"
+// Probes of the kernels of chains of estimates.
+#include "test/kernels/probe.hpp"
 #include "kernels/back_off_chains.hpp"
 
 namespace tb {

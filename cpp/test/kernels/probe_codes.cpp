@@ -1,7 +1,7 @@
-// The self-check of the kernels that count, cut and look up: nothing is rounded here.
+// Probes of the kernels that count, cut and look up: nothing is rounded here.
 #include <array>
 
-#include "core/self_check/probe.hpp"
+#include "test/kernels/probe.hpp"
 #include "kernels/bits.hpp"
 #include "kernels/cells.hpp"
 #include "kernels/back_off_chains.hpp"

@@ -1,8 +1,8 @@
-// The self-check of the kernels of scores. Of a block acc[c * kRows + r] the rows beyond the last mean nothing.
+// Probes of the kernels of scores. Of a block acc[c * kRows + r] the rows beyond the last mean nothing.
 #include <array>
 
-#include "core/self_check/probe.hpp"
-#include "core/self_check/probe_sparse.hpp"
+#include "test/kernels/probe.hpp"
+#include "test/kernels/probe_sparse.hpp"
 #include "kernels/posterior.hpp"
 #include "kernels/gaussian_rows.hpp"
 #include "kernels/network.hpp"

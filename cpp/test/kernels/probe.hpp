@@ -1,4 +1,4 @@
-// What the self-check runs the kernels on, and where it notes what they give. Only for core/self_check/probe_*.cpp.
+// Small tables to run every kernel on, and a note of what it gives. Only for test/kernels/probe_*.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/encode/columns.hpp"
-#include "core/self_check/self_check.hpp"
+#include "test/kernels/readings.hpp"
 
 namespace tb {
 
@@ -153,14 +153,14 @@ inline List<std::uint32_t> first_rows(std::size_t count) {
 
 void probe_codes(Probe& p);
 void probe_tables(Probe& p);
-void probe_tallies(Probe& p);
+void probe_statistics(Probe& p);
 void probe_matrices(Probe& p);
 void probe_scores(Probe& p);
 void probe_densities(Probe& p);
 void probe_discriminants(Probe& p);
-void probe_left_out(Probe& p);
+void probe_leave_one_out(Probe& p);
 void probe_averages(Probe& p);
 void probe_chains(Probe& p);
-void probe_weights(Probe& p);
+void probe_ensemble(Probe& p);
 
 }  // namespace tb

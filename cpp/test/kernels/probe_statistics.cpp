@@ -1,6 +1,6 @@
-// The self-check of the kernels that add up the rows of classes.
-#include "core/self_check/probe.hpp"
-#include "core/self_check/probe_sparse.hpp"
+// Probes of the kernels that add up the rows of classes.
+#include "test/kernels/probe.hpp"
+#include "test/kernels/probe_sparse.hpp"
 #include "kernels/classes.hpp"
 #include "kernels/sparse_sums.hpp"
 #include "kernels/moments.hpp"
@@ -121,7 +121,7 @@ void classes(Probe& p, Numbers& some) {
 
 }  // namespace
 
-void probe_tallies(Probe& p) {
+void probe_statistics(Probe& p) {
   Numbers some(20);
   for_types<double, float>([&](auto type) {
     for (const std::size_t d : {3, 19}) {  // fewer columns than lanes, and some to spare

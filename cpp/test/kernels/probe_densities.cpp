@@ -1,7 +1,7 @@
-// The self-check of the kernels of kernel densities, of products, and of logarithms.
+// Probes of the kernels of kernel densities, of products, and of logarithms.
 #include <algorithm>
 
-#include "core/self_check/probe.hpp"
+#include "test/kernels/probe.hpp"
 #include "kernels/kernel_density.hpp"
 #include "kernels/logs.hpp"
 #include "kernels/neighbors.hpp"

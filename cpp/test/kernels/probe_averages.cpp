@@ -1,8 +1,8 @@
-// The self-check of the kernels of averaged dependence estimators.
+// Probes of the kernels of averaged dependence estimators.
 #include <array>
 #include <cmath>
 
-#include "core/self_check/probe.hpp"
+#include "test/kernels/probe.hpp"
 #include "kernels/averaged.hpp"
 #include "kernels/concentrations.hpp"
 

@@ -1,6 +1,6 @@
-// The self-check of the kernels of leave-one-out losses.
-#include "core/self_check/probe.hpp"
-#include "core/self_check/probe_lanes.hpp"
+// Probes of the kernels of leave-one-out losses.
+#include "test/kernels/probe.hpp"
+#include "test/kernels/probe_lanes.hpp"
 #include "kernels/leave_one_out.hpp"
 #include "kernels/leave_one_out_diagonal.hpp"
 
@@ -119,7 +119,7 @@ void axes(Probe& p, Numbers& some) {
 
 }  // namespace
 
-void probe_left_out(Probe& p) {
+void probe_leave_one_out(Probe& p) {
   Numbers some(70);
   TurnedRows rows;
   turns(p, some, rows);

@@ -1,6 +1,6 @@
-// The self-check before an instruction set is used: it passes here, finds a kernel that is wrong, and the choice that
-// follows from it.
-#include "core/self_check/self_check.hpp"
+// Every kernel gives with each instruction set what it gives with the base set; a wrong number is found; and which set
+// is chosen.
+#include "test/kernels/readings.hpp"
 
 #include <cmath>
 #include <limits>
@@ -8,27 +8,25 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
+#include "test/check.hpp"
 #include "core/runtime/isa_choice.hpp"
 
 namespace {
 
 using namespace tb;
 
-std::string none(Isa) { return ""; }
-
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
-TEST(self_check_passes) {
+TEST(kernels_agree_between_instruction_sets) {
   for (const Isa isa : compiled_isas()) {
-    if (isa <= supported_isa()) CHECK(fault_of(isa).empty());
+    if (isa <= supported_isa()) CHECK(difference_of(read_kernels(Isa::base), read_kernels(isa)).empty());
   }
 }
 
 // A number that is wrong is found, and the kernel is named.
-TEST(self_check_finds_a_wrong_number) {
+TEST(comparison_finds_a_wrong_number) {
   const std::vector<Reading> base = read_kernels(Isa::base);
   CHECK(difference_of(base, base).empty());
   std::set<std::string> kernels;
@@ -53,7 +51,7 @@ TEST(self_check_finds_a_wrong_number) {
   CHECK(difference_of(base, other) == "kernel " + middle.kernel + " differs from that of base");
 }
 
-TEST(self_check_wants_every_reading) {
+TEST(comparison_wants_every_reading) {
   const std::vector<Reading> base = read_kernels(Isa::base);
   std::vector<Reading> fewer = base;
   fewer.pop_back();
@@ -65,28 +63,14 @@ TEST(self_check_wants_every_reading) {
 }
 
 TEST(choice_of_an_instruction_set) {
-  CHECK(choose_isa(Isa::avx512, nullptr, none).isa == Isa::avx512);
-  CHECK(choose_isa(Isa::avx2, nullptr, none).isa == Isa::avx2);
-  CHECK(choose_isa(Isa::base, nullptr, none).isa == Isa::base);
-
-  const auto wrong512 = [](Isa isa) { return std::string(isa == Isa::avx512 ? "kernel pack differs" : ""); };
-  const IsaChoice lower = choose_isa(Isa::avx512, nullptr, wrong512);
-  CHECK(lower.isa == Isa::avx2 && says(lower.why, "avx512 failed its self-check: kernel pack differs"));
-  const IsaChoice lowest = choose_isa(Isa::avx512, nullptr, [](Isa) { return std::string("all wrong"); });
-  CHECK(lowest.isa == Isa::base && says(lowest.why, "avx512 failed") && says(lowest.why, "avx2 failed"));
-}
-
-TEST(choice_by_the_environment) {
   for (const Isa isa : {Isa::base, Isa::avx2, Isa::avx512}) {
-    CHECK(choose_isa(Isa::avx512, name_of(isa), none).isa == isa);
+    CHECK(choose_isa(isa, nullptr).isa == isa);
+    CHECK(choose_isa(Isa::avx512, name_of(isa)).isa == isa);
     CHECK(complaint_about(name_of(isa), Isa::avx512).empty());
   }
-  CHECK(says(choose_isa(Isa::avx512, "base", none).why, "TALLYBAYES_ISA is 'base'"));
-  const IsaChoice above = choose_isa(Isa::avx2, "avx512", none);
+  CHECK(says(choose_isa(Isa::avx512, "base").why, "TALLYBAYES_ISA is 'base'"));
+  const IsaChoice above = choose_isa(Isa::avx2, "avx512");
   CHECK(above.isa == Isa::avx2 && says(above.why, "which this processor does not have"));
-  const IsaChoice unknown = choose_isa(Isa::avx2, "sse9", none);
+  const IsaChoice unknown = choose_isa(Isa::avx2, "sse9");
   CHECK(unknown.isa == Isa::avx2 && says(unknown.why, "none of base, avx2 and avx512"));
-  const auto wrong = [](Isa isa) { return std::string(isa == Isa::avx2 ? "kernel pack differs" : ""); };
-  const IsaChoice fallen = choose_isa(Isa::avx512, "avx2", wrong);
-  CHECK(fallen.isa == Isa::base && says(fallen.why, "avx2 failed"));
 }

@@ -21,7 +21,4 @@ std::vector<Reading> read_kernels(Isa isa);
 // The first kernel whose readings differ by more than they may, in words; empty if none does.
 std::string difference_of(const std::vector<Reading>& base, const std::vector<Reading>& other);
 
-// difference_of an instruction set, found out once.
-const std::string& fault_of(Isa isa);
-
 }  // namespace tb

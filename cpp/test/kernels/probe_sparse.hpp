@@ -1,6 +1,6 @@
-// A sparse table for the self-check.
+// A sparse table for the probes.
 #pragma once
-#include "core/self_check/probe.hpp"
+#include "test/kernels/probe.hpp"
 
 namespace tb {
 

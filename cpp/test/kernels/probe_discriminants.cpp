@@ -1,10 +1,10 @@
-// The self-check of the kernels of Gaussian discriminants. How rows lie in lanes depends on the instruction set: a
+// Probes of the kernels of Gaussian discriminants. How rows lie in lanes depends on the instruction set: a
 // block is noted by its columns, which add_affine takes out of it.
 #include <algorithm>
 #include <array>
 
-#include "core/self_check/probe.hpp"
-#include "core/self_check/probe_lanes.hpp"
+#include "test/kernels/probe.hpp"
+#include "test/kernels/probe_lanes.hpp"
 #include "kernels/marginal.hpp"
 
 namespace tb {

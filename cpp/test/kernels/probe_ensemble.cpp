@@ -1,5 +1,5 @@
-// The self-check of the kernels that weigh the parts of an ensemble.
-#include "core/self_check/probe.hpp"
+// Probes of the kernels that weigh the parts of an ensemble.
+#include "test/kernels/probe.hpp"
 #include "kernels/boosting.hpp"
 #include "kernels/boosting_cuts.hpp"
 #include "kernels/temperature.hpp"
@@ -141,7 +141,7 @@ void paired(Probe& p, Numbers& some) {
 
 }  // namespace
 
-void probe_weights(Probe& p) {
+void probe_ensemble(Probe& p) {
   Numbers some(100);
   const auto from = some.between<float>(-3.0, 0.0, terms * rows * classes);
   auto open = some.below<std::uint8_t>(2, count * classes);

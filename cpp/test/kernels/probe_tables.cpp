@@ -1,5 +1,5 @@
-// The self-check of the kernels that read tables as doubles.
-#include "core/self_check/probe.hpp"
+// Probes of the kernels that read tables as doubles.
+#include "test/kernels/probe.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/pack.hpp"
 #include "kernels/tile.hpp"

@@ -1,8 +1,8 @@
-// The self-check of covariances, triangular inverses and eigenvectors. How numbers lie in panels and lanes depends on
+// Probes of covariances, triangular inverses and eigenvectors. How numbers lie in panels and lanes depends on
 // the instruction set: what is noted is put in order first.
 #include <algorithm>
 
-#include "core/self_check/probe.hpp"
+#include "test/kernels/probe.hpp"
 #include "kernels/eigen.hpp"
 #include "kernels/inverse_roots.hpp"
 #include "kernels/scatter.hpp"
