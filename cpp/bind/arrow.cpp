@@ -95,7 +95,7 @@ nb::tuple arrow_codes_many(const nb::list& xs, const nb::list& lists, bool grow,
   }
   nb::list codes, longer, declared;
   for (std::size_t j = 0; j < d; ++j) {
-    codes.append(array_of(std::move(encodings[j].codes)));
+    codes.append(codes_array(std::move(encodings[j].codes)));
     longer.append(grown(lists[j], known[j], kind_of(columns[j].type)));
     declared.append(declared_of(encodings[j]));
   }

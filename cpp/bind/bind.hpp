@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/encode/columns.hpp"
@@ -19,6 +20,7 @@ namespace tb::bind {
 using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Labels = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Sizes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 template <class T, int N>
@@ -32,6 +34,14 @@ Array<T, N> make_array(const std::size_t (&shape)[N]) {
   T* data = new T[size > 0 ? size : 1];
   nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
   return Array<T, N>(data, N, shape, owner);
+}
+
+// A new NumPy array that owns the vector's memory.
+template <class T>
+Array<T, 1> array_of(std::vector<T>&& from) {
+  auto* held = new std::vector<T>(std::move(from));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Array<T, 1>(held->data(), {held->size()}, owner);
 }
 
 // The Python class _core.Columns: owns the column descriptions and keeps the arrays alive.
@@ -90,7 +100,7 @@ void bind_averaged(nb::module_& m);
 void bind_left_out(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_ensemble_choices(nb::module_& m);
-void bind_corrections(nb::module_& m);
+void bind_boosting(nb::module_& m);
 void bind_nearest(nb::module_& m);
 
 }  // namespace tb::bind

@@ -19,14 +19,7 @@ namespace tb::bind {
 namespace {
 
 using Terms = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Turns = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-Array<double, 1> array_of(const std::vector<double>& v) {
-  auto out = make_array<double, 1>({v.size()});
-  std::copy(v.begin(), v.end(), out.data());
-  return out;
-}
 
 // The Python class _core.WeightSearch.
 class PyWeightSearch {
@@ -62,7 +55,7 @@ class PyWeightSearch {
           {centre.data(), ridge.data(), ridge(D), bounded ? bounded->data() : nullptr, first ? first->data() : nullptr},
           static_cast<std::size_t>(steps));
     }
-    return {array_of(found.v), array_of(found.b), found.loss, found.taken};
+    return {array_of(std::move(found.v)), array_of(std::move(found.b)), found.loss, found.taken};
   }
 
   double loss(std::optional<bool> second, const Doubles& v, const Doubles& b) const {

@@ -14,7 +14,6 @@
 namespace tb::bind {
 namespace {
 
-using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Factors = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 MatrixDoor gaussian_door(const Doubles& prior, const Factors& terms) {

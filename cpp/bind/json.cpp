@@ -11,13 +11,6 @@
 namespace tb::bind {
 namespace {
 
-template <class T>
-nb::object array_of(std::vector<T>&& from) {
-  auto* held = new std::vector<T>(std::move(from));
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
-}
-
 nb::object bytes_of(std::vector<char>&& from) {
   auto* held = new std::vector<char>(std::move(from));
   nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<char>*>(p); });
@@ -28,11 +21,11 @@ nb::object bytes_of(std::vector<char>&& from) {
 nb::object values_of(JsonColumn& c) {
   switch (c.kind) {
     case JsonColumn::truths:
-      return array_of(std::move(c.truth));
+      return nb::cast(array_of(std::move(c.truth)));
     case JsonColumn::integers:
-      return array_of(std::move(c.integer));
+      return nb::cast(array_of(std::move(c.integer)));
     case JsonColumn::reals:
-      return array_of(std::move(c.real));
+      return nb::cast(array_of(std::move(c.real)));
     case JsonColumn::texts:
       return bytes_of(std::move(c.text));
     case JsonColumn::nothing:
@@ -54,9 +47,9 @@ nb::object read(const JsonReader& reader, const nb::bytes& body, std::size_t mos
   for (std::size_t k = 0; k < found->columns.size(); ++k) {
     JsonColumn& c = found->columns[k];
     if (c.rows == 0) continue;
-    const nb::object offsets = c.kind == JsonColumn::texts ? array_of(std::move(c.offset)) : nb::none();
+    const nb::object offsets = c.kind == JsonColumn::texts ? nb::cast(array_of(std::move(c.offset))) : nb::none();
     const nb::object values = values_of(c);
-    columns.append(nb::make_tuple(k, kinds[c.kind], c.nulls, array_of(std::move(c.valid)), offsets, values));
+    columns.append(nb::make_tuple(k, kinds[c.kind], c.nulls, nb::cast(array_of(std::move(c.valid))), offsets, values));
   }
   return nb::make_tuple(found->rows, columns);
 }

@@ -62,7 +62,7 @@ nb::tuple fixed_codes(nb::handle values, nb::handle list, bool grow) {
     const Reading lock({&levels});
     codes = encode(texts, known, grow);
   }
-  return nb::make_tuple(array_of(std::move(codes)), grown(list, known, NumberKind::plain));
+  return nb::make_tuple(codes_array(std::move(codes)), grown(list, known, NumberKind::plain));
 }
 
 nb::tuple number_codes(const PyColumns& column, nb::handle list, bool grow) {
@@ -75,7 +75,7 @@ nb::tuple number_codes(const PyColumns& column, nb::handle list, bool grow) {
     const Reading lock({&levels});
     codes = encode(column.view.col[0], column.view.n, known, grow, 0);
   }
-  return nb::make_tuple(array_of(std::move(codes)), grown(list, known, NumberKind::plain));
+  return nb::make_tuple(codes_array(std::move(codes)), grown(list, known, NumberKind::plain));
 }
 
 nb::tuple appearance_codes(const PyColumns& column, std::size_t size) {
@@ -89,7 +89,7 @@ nb::tuple appearance_codes(const PyColumns& column, std::size_t size) {
   }
   auto first = make_array<std::int64_t, 1>({found.first.size()});
   std::copy(found.first.begin(), found.first.end(), first.data());
-  return nb::make_tuple(array_of(std::move(found.codes)), first);
+  return nb::make_tuple(codes_array(std::move(found.codes)), first);
 }
 
 }  // namespace

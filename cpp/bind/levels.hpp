@@ -9,7 +9,7 @@ namespace tb::bind {
 
 // A NumPy array of `rows` items that keeps `owner` (made by new) alive.
 template <class Owner>
-nb::object array_of(const void* data, std::size_t rows, Dtype dtype, Owner* owner) {
+nb::object codes_array(const void* data, std::size_t rows, Dtype dtype, Owner* owner) {
   nb::capsule keep(owner, [](void* p) noexcept { delete static_cast<Owner*>(p); });
   using Code = nb::dlpack::dtype_code;
   const bool real = dtype == Dtype::f64 || dtype == Dtype::f32;
@@ -23,9 +23,9 @@ nb::object array_of(const void* data, std::size_t rows, Dtype dtype, Owner* owne
 
 arrow::Column arrow_column(nb::handle x);  // throws nb::type_error if it is none
 
-inline nb::object array_of(Codes&& codes) {
+inline nb::object codes_array(Codes&& codes) {
   auto* held = new Codes(std::move(codes));
-  return array_of(held->data(), held->rows(), held->dtype(), held);
+  return codes_array(held->data(), held->rows(), held->dtype(), held);
 }
 
 }  // namespace tb::bind

@@ -86,6 +86,6 @@ NB_MODULE(_core, m) {
   tb::bind::bind_left_out(m);
   tb::bind::bind_chains(m);
   tb::bind::bind_ensemble_choices(m);
-  tb::bind::bind_corrections(m);
+  tb::bind::bind_boosting(m);
   tb::bind::bind_nearest(m);
 }

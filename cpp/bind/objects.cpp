@@ -89,7 +89,7 @@ void bind_objects(nb::module_& m) {
       [](nb::handle values, nb::handle list, bool grow) {
         const Objects rows(values);
         ObjectEncoder encoder(level_list(list), grow);
-        nb::object codes = array_of(encoder.encode(rows));
+        nb::object codes = codes_array(encoder.encode(rows));
         return nb::make_tuple(codes, encoder.grown(list));
       },
       nb::arg("values"), nb::arg("levels"), nb::arg("grow"),

@@ -31,7 +31,7 @@ struct DoorPart {
 
 using Columns1 = std::vector<std::size_t>;
 
-nb::object array_of(const std::vector<double>& from, std::size_t K, double share = 1.0) {
+nb::object statistics_array(const std::vector<double>& from, std::size_t K, double share = 1.0) {
   const std::size_t d = K ? from.size() / K : 0;
   auto out = make_array<double, 2>({K, d});
   std::transform(from.begin(), from.end(), out.data(), [&](double x) { return x * share; });
@@ -51,7 +51,9 @@ struct NumbersDoor : DoorPart {
   RowTerm& term() override { return core; }
   std::size_t classes() const override { return core.classes(); }
   Place place(std::size_t i) override { return {&core.numbers[i], nullptr}; }
-  nb::object counted(const std::vector<double>& sums) const { return array_of(sums, core.classes(), core.share()); }
+  nb::object counted(const std::vector<double>& sums) const {
+    return statistics_array(sums, core.classes(), core.share());
+  }
   Term core;
 };
 
@@ -66,8 +68,8 @@ struct GaussianDoor : NumbersDoor<GaussianRow> {
   }
   nb::dict sums() const {
     nb::dict out;
-    out["n"] = counted(core.n), out["mean"] = array_of(core.mean, core.classes());
-    out["low"] = array_of(core.low, core.classes()), out["m2"] = counted(core.m2);
+    out["n"] = counted(core.n), out["mean"] = statistics_array(core.mean, core.classes());
+    out["low"] = statistics_array(core.low, core.classes()), out["m2"] = counted(core.m2);
     return out;
   }
 };
@@ -112,12 +114,12 @@ struct ThresholdDoor : NumbersDoor<ThresholdRow> {
   }
 };
 
-using Flags = std::vector<bool>;
+using Booleans = std::vector<bool>;
 using Exist = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // count: (classes, levels) of each column; exist: which levels there are, met or not.
 std::vector<LevelColumn> level_columns(const std::vector<Matrix>& count, const std::vector<Exist>& exist,
-                                       const std::vector<double>& number, const Flags& grows) {
+                                       const std::vector<double>& number, const Booleans& grows) {
   const std::size_t d = count.size();
   expect(d > 0 && exist.size() == d && number.size() == d && grows.size() == d);
   std::vector<LevelColumn> out;
@@ -143,7 +145,7 @@ nb::dict sums_of(const LevelsRow& levels) {
 
 struct LevelsDoor : DoorPart {
   LevelsDoor(const nb::dict& levels, const std::vector<Matrix>& count, const std::vector<Exist>& exist,
-             const std::vector<double>& number, double alpha, bool other, const Flags& grows, const Flags& truths)
+             const std::vector<double>& number, double alpha, bool other, const Booleans& grows, const Booleans& truths)
       : core(count.empty() ? 0 : count[0].shape(0), level_columns(count, exist, number, grows), alpha, other) {
     expect(levels.size() == count.size() && truths.size() == count.size());
     const nb::object numpy_bool = nb::module_::import_("numpy").attr("bool_");
@@ -180,7 +182,7 @@ struct CutsDoor : NumbersDoor<CutsRow> {
       : NumbersDoor(which,
                     (expect(points.size() == which.size() && count.size() == which.size() && !count.empty()),
                      count[0].shape(0)),
-                    copied(points), level_columns(count, exist, number, Flags(count.size(), false)), alpha, other) {}
+                    copied(points), level_columns(count, exist, number, Booleans(count.size(), false)), alpha, other) {}
   static std::vector<std::vector<double>> copied(const std::vector<Doubles>& points) {
     std::vector<std::vector<double>> out;
     for (const Doubles& p : points) out.emplace_back(p.data(), p.data() + p.shape(0));
@@ -355,7 +357,7 @@ void bind_row(nb::module_& m) {
 
   nb::class_<LevelsDoor, DoorPart>(m, "LevelsDoor", "levels: column -> {label: code}; it becomes the door's own.")
       .def(nb::init<const nb::dict&, const std::vector<Matrix>&, const std::vector<Exist>&, const std::vector<double>&,
-                    double, bool, const Flags&, const Flags&>(),
+                    double, bool, const Booleans&, const Booleans&>(),
            nb::arg("levels"), nb::arg("count"), nb::arg("exist"), nb::arg("number"), nb::arg("alpha"), nb::arg("other"),
            nb::arg("grows"), nb::arg("truths"))
       .def("sums", &LevelsDoor::sums)

@@ -289,7 +289,7 @@ std::size_t add_chain8(const ViewRead* view, std::size_t views, std::uint32_t st
       return add_bytes<4>(code, lut, views, log, rows, classes, scale, out, odd);
     case 5:  // a child and four parents: what most chains of many rows have
       return add_bytes<5>(code, lut, views, log, rows, classes, scale, out, odd);
-    case 6:  // the cuts of a correction
+    case 6:  // the cuts of a boosted tree
       return add_bytes<6>(code, lut, views, log, rows, classes, scale, out, odd);
     default:
       return add_bytes<0>(code, lut, views, log, rows, classes, scale, out, odd);

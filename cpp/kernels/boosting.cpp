@@ -23,7 +23,7 @@ TB_INLINE void put(float* p, V v) {
 
 // Slopes up to which bins without rows are leapt over, where four in five are such: of more, or among more rows, to
 // leap takes longer than to divide.
-constexpr std::size_t kFewSlopes = 8;
+constexpr std::size_t kFewGradients = 8;
 
 // What a half and the other half of a cell are worth: g^2 / (h + ridge) of both.
 template <class V>
@@ -34,27 +34,27 @@ TB_INLINE V worth(V g, V h, V whole_g, V whole_h, float ridge) {
 }
 
 template <std::size_t columns, class V>
-TB_INLINE void clear(const CorrectionColumn* column, std::size_t each) {
+TB_INLINE void clear(const CutColumn* column, std::size_t each) {
   for (std::size_t j = 0; j < columns; ++j)
     for (std::size_t i = 0, end = column[j].bins * each; i < end; i += sizeof(V) / sizeof(float))
       put(column[j].sum + i, V{});
 }
 
-// The rows of cell u by their bins; behind the bins those that take no part. V: of the slopes of a row.
+// The rows of cell u by their bins; behind the bins those that take no part. V: of the gradients of a row.
 template <std::size_t columns, class V>
-TB_INLINE void gather(const CorrectionCells& t, const CorrectionColumn* column, std::size_t each, std::size_t u) {
+TB_INLINE void gather(const TreeCells& t, const CutColumn* column, std::size_t each, std::size_t u) {
   constexpr std::size_t lanes = sizeof(V) / sizeof(float);
   const std::uint8_t* bin[columns];
   float* sum[columns];
   for (std::size_t j = 0; j < columns; ++j) bin[j] = column[j].bin, sum[j] = column[j].sum;
-  const float* slope = t.slope;
+  const float* gradient = t.gradient;
   const std::uint32_t* end = t.order + t.start[u + 1];
   for (const std::uint32_t* row = t.order + t.start[u]; row < end; ++row) {
     const std::size_t q = *row;
     float* to[columns];
     for (std::size_t j = 0; j < columns; ++j) to[j] = sum[j] + bin[j][q] * each;
     for (std::size_t e = 0; e < each; e += lanes) {
-      const V add = at<V>(slope + q * each + e);
+      const V add = at<V>(gradient + q * each + e);
       for (std::size_t j = 0; j < columns; ++j) put<V>(to[j] + e, at<V>(to[j] + e) + add);
     }
   }
@@ -62,29 +62,28 @@ TB_INLINE void gather(const CorrectionCells& t, const CorrectionColumn* column, 
 
 // Many classes at a time, which are added up last.
 template <bool ordered, class V>
-TB_INLINE void score_classes(const CorrectionColumn& column, std::size_t slopes, float ridge) {
+TB_INLINE void score_classes(const CutColumn& column, std::size_t gradients, float ridge) {
   const std::size_t bins = column.bins;
-  float* all = column.sum + 2 * (bins + 1) * slopes;
-  for (std::size_t c = 0; c < slopes; c += sizeof(V) / sizeof(float)) {
+  float* all = column.sum + 2 * (bins + 1) * gradients;
+  for (std::size_t c = 0; c < gradients; c += sizeof(V) / sizeof(float)) {
     V whole_g{}, whole_h{}, g{}, h{};
     const float* here = column.sum + c;
     for (std::size_t b = 0; b < bins; ++b) {
-      whole_g += at<V>(here + 2 * b * slopes);
-      whole_h += at<V>(here + (2 * b + 1) * slopes);
+      whole_g += at<V>(here + 2 * b * gradients);
+      whole_h += at<V>(here + (2 * b + 1) * gradients);
     }
     for (std::size_t b = 0; b < bins; ++b) {
-      const V more = at<V>(here + 2 * b * slopes), bend = at<V>(here + (2 * b + 1) * slopes);
+      const V more = at<V>(here + 2 * b * gradients), hessian = at<V>(here + (2 * b + 1) * gradients);
       g = ordered ? g + more : more;
-      h = ordered ? h + bend : bend;
-      float* to = all + b * slopes + c;
+      h = ordered ? h + hessian : hessian;
+      float* to = all + b * gradients + c;
       put<V>(to, at<V>(to) + worth<V>(g, h, whole_g, whole_h, ridge));
     }
   }
 }
 
 // The bins of a column that cell u has rows in, in their order: how many.
-TB_INLINE std::size_t used_bins(const CorrectionCells& t, const CorrectionColumn& column, std::size_t u,
-                                std::uint8_t* used) {
+TB_INLINE std::size_t used_bins(const TreeCells& t, const CutColumn& column, std::size_t u, std::uint8_t* used) {
   std::uint64_t bits[4] = {};
   for (std::uint32_t k = t.start[u]; k < t.start[u + 1]; ++k) {
     const std::size_t b = column.bin[t.order[k]];
@@ -101,29 +100,29 @@ TB_INLINE std::size_t used_bins(const CorrectionCells& t, const CorrectionColumn
 // The same for a cell with less rows than the column has bins: those without rows are worth what is known already. What
 // was gathered is cleared.
 template <bool ordered, class V>
-TB_INLINE void score_few(const CorrectionColumn& column, std::size_t slopes, float ridge, const std::uint8_t* used,
+TB_INLINE void score_few(const CutColumn& column, std::size_t gradients, float ridge, const std::uint8_t* used,
                          std::size_t count) {
   const std::size_t bins = column.bins;
-  float* all = column.sum + 2 * (bins + 1) * slopes;
+  float* all = column.sum + 2 * (bins + 1) * gradients;
   const auto add = [&](std::size_t first, std::size_t end, std::size_t c, V value) {
-    for (float* to = all + first * slopes + c; first < end; ++first, to += slopes) put<V>(to, at<V>(to) + value);
+    for (float* to = all + first * gradients + c; first < end; ++first, to += gradients) put<V>(to, at<V>(to) + value);
   };
-  for (std::size_t c = 0; c < slopes && count; c += sizeof(V) / sizeof(float)) {
+  for (std::size_t c = 0; c < gradients && count; c += sizeof(V) / sizeof(float)) {
     V whole_g{}, whole_h{}, g{}, h{};
     float* here = column.sum + c;
     for (std::size_t i = 0; i < count; ++i) {
-      whole_g += at<V>(here + 2 * used[i] * slopes);
-      whole_h += at<V>(here + (2 * used[i] + 1) * slopes);
+      whole_g += at<V>(here + 2 * used[i] * gradients);
+      whole_h += at<V>(here + (2 * used[i] + 1) * gradients);
     }
     const V none = worth<V>(g, h, whole_g, whole_h, ridge);
     add(0, used[0], c, none);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t b = used[i], next = i + 1 < count ? used[i + 1] : bins;
-      const V more = at<V>(here + 2 * b * slopes), bend = at<V>(here + (2 * b + 1) * slopes);
-      put<V>(here + 2 * b * slopes, V{});
-      put<V>(here + (2 * b + 1) * slopes, V{});
+      const V more = at<V>(here + 2 * b * gradients), hessian = at<V>(here + (2 * b + 1) * gradients);
+      put<V>(here + 2 * b * gradients, V{});
+      put<V>(here + (2 * b + 1) * gradients, V{});
       g = ordered ? g + more : more;
-      h = ordered ? h + bend : bend;
+      h = ordered ? h + hessian : hessian;
       const V value = worth<V>(g, h, whole_g, whole_h, ridge);
       add(b, ordered ? next : b + 1, c, value);
       if (!ordered) add(b + 1, next, c, none);
@@ -132,57 +131,56 @@ TB_INLINE void score_few(const CorrectionColumn& column, std::size_t slopes, flo
 }
 
 template <std::size_t columns, class V, class Two>
-TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* column) {
-  const std::size_t slopes = correction_slopes(t.slopes);
+TB_INLINE void score_all(const TreeCells& t, const CutColumn* column) {
+  const std::size_t gradients = padded_gradients(t.gradients);
   for (std::size_t j = 0; j < columns; ++j) {
-    const std::size_t room = correction_room(column[j].bins, t.slopes), wide = correction_wide(column[j].bins);
-    for (std::size_t i = 2 * slopes * (column[j].bins + 1); i < room; ++i) column[j].sum[i] = 0.0f;
+    const std::size_t room = cut_room(column[j].bins, t.gradients), wide = padded_bins(column[j].bins);
+    for (std::size_t i = 2 * gradients * (column[j].bins + 1); i < room; ++i) column[j].sum[i] = 0.0f;
     for (std::size_t b = 0; b < wide; ++b) column[j].score[b] = 0.0f;
   }
   bool cleared = false;
   for (std::size_t u = 0; u < t.cells; ++u) {
     const std::size_t rows = t.start[u + 1] - t.start[u];
     if (rows == 0) continue;
-    if (!cleared) clear<columns, Two>(column, 2 * slopes);
-    gather<columns, Two>(t, column, 2 * slopes, u);
+    if (!cleared) clear<columns, Two>(column, 2 * gradients);
+    gather<columns, Two>(t, column, 2 * gradients, u);
     cleared = true;
     for (std::size_t j = 0; j < columns; ++j) {
-      if (slopes <= kFewSlopes && 4 * rows <= column[j].bins) {
+      if (gradients <= kFewGradients && 4 * rows <= column[j].bins) {
         std::uint8_t used[256];
         const std::size_t count = used_bins(t, column[j], u, used);
-        column[j].ordered ? score_few<true, V>(column[j], slopes, t.ridge, used, count)
-                          : score_few<false, V>(column[j], slopes, t.ridge, used, count);
+        column[j].ordered ? score_few<true, V>(column[j], gradients, t.ridge, used, count)
+                          : score_few<false, V>(column[j], gradients, t.ridge, used, count);
       } else {
-        column[j].ordered ? score_classes<true, V>(column[j], slopes, t.ridge)
-                          : score_classes<false, V>(column[j], slopes, t.ridge);
+        column[j].ordered ? score_classes<true, V>(column[j], gradients, t.ridge)
+                          : score_classes<false, V>(column[j], gradients, t.ridge);
         cleared = false;
       }
     }
   }
   for (std::size_t j = 0; j < columns; ++j) {
-    const float* all = column[j].sum + 2 * (column[j].bins + 1) * slopes;
+    const float* all = column[j].sum + 2 * (column[j].bins + 1) * gradients;
     for (std::size_t b = 0; b < column[j].bins; ++b) {
       float total = 0;
-      for (std::size_t c = 0; c < t.slopes; ++c) total += all[b * slopes + c];
+      for (std::size_t c = 0; c < t.gradients; ++c) total += all[b * gradients + c];
       column[j].score[b] = total;
     }
   }
 }
 
 template <std::size_t columns>
-void score_all(const CorrectionCells& t, const CorrectionColumn* column) {
-  if (t.slopes <= 8) return score_all<columns, Float8, FloatW>(t, column);
+void score_all(const TreeCells& t, const CutColumn* column) {
+  if (t.gradients <= 8) return score_all<columns, Float8, FloatW>(t, column);
   return score_all<columns, FloatW, FloatW>(t, column);
 }
 
 }  // namespace
 
-void correction_halves(const std::uint64_t* key, std::size_t rows, std::uint64_t salt, std::uint8_t* taken) {
-  for (std::size_t i = 0; i < rows; ++i)
-    taken[i] = static_cast<std::uint8_t>(1 - (correction_mixed(key[i] + salt) >> 63));
+void sample_half(const std::uint64_t* key, std::size_t rows, std::uint64_t salt, std::uint8_t* taken) {
+  for (std::size_t i = 0; i < rows; ++i) taken[i] = static_cast<std::uint8_t>(1 - (splitmix64(key[i] + salt) >> 63));
 }
 
-double correction_judges(const std::uint8_t* taken, const double* w, std::size_t rows, double* judge) {
+double holdout_weights(const std::uint8_t* taken, const double* w, std::size_t rows, double* judge) {
   double sum[8] = {};  // a sum waits for the one before
   std::size_t i = 0;
   for (; i + 8 <= rows; i += 8)
@@ -191,7 +189,7 @@ double correction_judges(const std::uint8_t* taken, const double* w, std::size_t
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-void correction_scores(const CorrectionCells& t, const CorrectionColumn* column, std::size_t columns) {
+void cut_scores(const TreeCells& t, const CutColumn* column, std::size_t columns) {
   switch (columns) {
     case 1:
       return score_all<1>(t, column);
@@ -200,12 +198,12 @@ void correction_scores(const CorrectionCells& t, const CorrectionColumn* column,
     case 3:
       return score_all<3>(t, column);
     default:
-      return score_all<kCorrectionColumns>(t, column);
+      return score_all<kCutColumns>(t, column);
   }
 }
 
-void correction_nodes(const std::uint8_t* bin, std::size_t rows, bool ordered, std::uint8_t cut, std::uint8_t* out,
-                      std::uint16_t* node) {
+void descend_rows(const std::uint8_t* bin, std::size_t rows, bool ordered, std::uint8_t cut, std::uint8_t* out,
+                  std::uint16_t* node) {
   for (std::size_t i = 0; i < rows; ++i) {
     const bool second = ordered ? bin[i] <= cut : bin[i] == cut;
     const std::uint8_t gone = out[i] | static_cast<std::uint8_t>(bin[i] == 255);
@@ -215,9 +213,9 @@ void correction_nodes(const std::uint8_t* bin, std::size_t rows, bool ordered, s
   }
 }
 
-void correction_parts(const std::uint16_t* node, const std::uint32_t* y, const double* unit, const double* share,
-                      std::size_t rows, std::size_t classes, std::size_t c, const double* n, const double* e,
-                      double worth, double* up, double* down) {
+void leaf_ratios(const std::uint16_t* node, const std::uint32_t* y, const double* unit, const double* share,
+                 std::size_t rows, std::size_t classes, std::size_t c, const double* n, const double* e, double worth,
+                 double* up, double* down) {
   for (std::size_t i = 0; i < rows; ++i) {
     const std::size_t v = node[i];
     const double more = n[v * classes + c] - (y[i] == c ? unit[i] : 0.0);
@@ -227,7 +225,7 @@ void correction_parts(const std::uint16_t* node, const std::uint32_t* y, const d
   }
 }
 
-void correct_rows(const CorrectionRows& t) {
+void boost_rows(const BoostedRows& t) {
   const Vec step = set(t.step);
   for (std::size_t r = 0; r < t.rows; r += W) {
     const Vec own = load(t.own + r);
@@ -251,7 +249,7 @@ void correct_rows(const CorrectionRows& t) {
   }
 }
 
-double correction_gain(const double* before, const double* after, const double* w, std::size_t rows) {
+double loss_reduction(const double* before, const double* after, const double* w, std::size_t rows) {
   Vec sum{};
   for (std::size_t r = 0; r < rows; r += W) sum += load(w + r) * (load(before + r) - load(after + r));
   double all = 0;

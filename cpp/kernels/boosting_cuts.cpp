@@ -56,20 +56,20 @@ TB_INLINE FloatW the_others(FloatW a, FloatW b, std::index_sequence<k...>) {
 
 // The rows of cell u by their bins.
 template <std::size_t side, std::size_t slots, std::size_t columns>
-TB_INLINE void gather(const CorrectionCells& t, const PairedColumns& c, std::size_t u) {
+TB_INLINE void gather(const TreeCells& t, const PairedColumns& c, std::size_t u) {
   constexpr std::size_t lanes = less_of(kLanes, 2 * side);
   for (std::size_t i = 0, end = 2 * side * c.bins; i < end; i += lanes) put(c.sum + i, typename Lanes<lanes>::Float{});
   constexpr std::size_t some = less_of(kLanes, 2 * slots);
   using Some = typename Lanes<some>::Float;
   float* sum = c.sum;
-  const float* slope = t.slope;
+  const float* gradient = t.gradient;
   const std::uint16_t* places = c.place;
   const std::uint32_t* end = t.order + t.start[u + 1];
   for (const std::uint32_t* row = t.order + t.start[u]; row < end; ++row) {
     const std::size_t q = *row;
     const std::uint16_t* place = places + q * (side / slots);
     for (std::size_t e = 0; e < 2 * slots; e += some) {
-      const Some add = at<Some>(slope + 2 * slots * q + e);
+      const Some add = at<Some>(gradient + 2 * slots * q + e);
       for (std::size_t j = 0; j < columns; ++j) {
         float* to = sum + place[j] + 2 * slots * j + e;
         put(to, at<Some>(to) + add);
@@ -124,7 +124,7 @@ TB_INLINE void score_bins(const PairedColumns& c, const float* whole, float ridg
   }
 }
 
-// Of several slopes, which are added up first.
+// Of several gradients, which are added up first.
 TB_INLINE void find_best_sum(PairedColumns& c) {
   for (std::size_t j = 0; j < c.columns; ++j) {
     float best = 0;
@@ -132,8 +132,8 @@ TB_INLINE void find_best_sum(PairedColumns& c) {
     for (std::int32_t b = 0; b < c.cuts[j]; ++b) {
       const float* score = c.score + static_cast<std::size_t>(b) * c.side + j * c.slots;
       float total = 0;
-      for (std::size_t k = 0; k < c.slopes; ++k) total += score[k];
-      if (!(total > kMoreWorth * best)) continue;
+      for (std::size_t k = 0; k < c.gradients; ++k) total += score[k];
+      if (!(total > kScoreMargin * best)) continue;
       best = total;
       place = b;
     }
@@ -154,7 +154,7 @@ TB_INLINE void find_best(PairedColumns& c) {
     for (std::size_t b = 0; b < c.bins; ++b) {
       const V score = at<V>(c.score + b * side + k);
       const Whole here = Whole{} + static_cast<std::int32_t>(b);
-      const Whole more = (score > kMoreWorth * best) & (here < cuts);
+      const Whole more = (score > kScoreMargin * best) & (here < cuts);
       best = more ? score : best;
       place = more ? here : place;
     }
@@ -165,7 +165,7 @@ TB_INLINE void find_best(PairedColumns& c) {
 
 typedef std::uint16_t NodeW __attribute__((vector_size(W * 2)));
 
-// joint + step * log(up / down) of W rows, from r on: what correction_parts and correct_rows do.
+// joint + step * log(up / down) of W rows, from r on: what leaf_ratios and boost_rows do.
 TB_INLINE Vec moved(const PairedRows& t, std::size_t r, std::size_t c, Mask cell, Vec own, Vec unit) {
   Vec n, e;
   for (int q = 0; q < W; ++q) {
@@ -180,7 +180,7 @@ TB_INLINE Vec moved(const PairedRows& t, std::size_t r, std::size_t c, Mask cell
 }
 
 template <std::size_t side, std::size_t slots, std::size_t columns>
-void cuts_of(const CorrectionCells& t, PairedColumns& c) {
+void cuts_of(const TreeCells& t, PairedColumns& c) {
   for (std::size_t i = 0; i < paired_sums(c.bins, side); ++i) c.sum[i] = 0.0f;
   for (std::size_t i = 0; i < paired_scores(c.bins, side); ++i) c.score[i] = 0.0f;
   for (std::size_t u = 0; u < t.cells; ++u) {
@@ -198,7 +198,7 @@ void cuts_of(const CorrectionCells& t, PairedColumns& c) {
 
 }  // namespace
 
-void paired_cuts(const CorrectionCells& t, PairedColumns& c) {
+void paired_cuts(const TreeCells& t, PairedColumns& c) {
   switch (c.slots > 1 ? c.columns + kPairedColumns : c.columns) {
     case 1:
       return cuts_of<4, 1, 1>(t, c);
@@ -239,7 +239,7 @@ void paired_counts(const std::uint16_t* node, const std::uint32_t* y, const doub
 
 // Some rows at a time in three steps: each takes long, and that of the next rows need not wait for it.
 void paired_rows(const PairedRows& t) {
-  constexpr std::size_t some = 32 * kCorrectionLanes;
+  constexpr std::size_t some = 32 * kBoostingLanes;
   alignas(64) double sum[some], less[some];
   for (std::size_t first = 0; first < t.rows; first += some) {
     const std::size_t end = less_of(first + some, t.rows);

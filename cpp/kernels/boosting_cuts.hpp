@@ -1,6 +1,6 @@
-// The cuts of corrections of up to four slopes (core/ensemble/boosting.cpp). A slope and its curvature are a pair; the
-// pairs of all slopes of several columns lie side by side, so that one addition, and one division, is of many of them.
-// Besides: how corrections move rows of two classes.
+// The cuts of trees of up to four gradients (core/ensemble/boosting.cpp). A gradient and its hessian are a pair; the
+// pairs of all gradients of several columns lie side by side, so that one addition, and one division, is of many of
+// them. Besides: how a tree updates the rows of two classes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,23 +11,23 @@
 namespace tb {
 
 constexpr std::size_t kPairedColumns = 8;  // at most
-constexpr float kMoreWorth = 1.00001f;     // by so much is a cut better, and not only rounded otherwise
+constexpr float kScoreMargin = 1.00001f;   // by so much is a cut better, and not only rounded otherwise
 
-// Some columns of the rows, each with room for `slots` slopes; those to spare are 0.
+// Some columns of the rows, each with room for `slots` gradients; those to spare are 0.
 struct PairedColumns {
-  std::size_t columns, slots, slopes, side;  // side: 4, 8 or 16 pairs, slots of each column; others are to spare
-  std::size_t bins;                          // of the column that has most
-  const std::uint16_t* place;                // (rows, side): paired_place of the bins, or of `bins`: takes no part
-  const float* before;                       // (side): 1 where a cut is up to a bin, 0 where it is a bin alone
-  const std::int32_t* cuts;                  // (kPairedColumns): so many bins can be cut at, 0 of columns to spare
-  float* sum;                                // room for paired_sums numbers …
-  float* score;                              // … and for paired_scores of them
-  float best[kPairedColumns];                // what the best cut of each column is worth, 0 if there is none …
-  std::int32_t at[kPairedColumns];           // … and where it is, or -1
+  std::size_t columns, slots, gradients, side;  // side: 4, 8 or 16 pairs, slots of each column; others are to spare
+  std::size_t bins;                             // of the column that has most
+  const std::uint16_t* place;                   // (rows, side): paired_place of the bins, or of `bins`: takes no part
+  const float* before;                          // (side): 1 where a cut is up to a bin, 0 where it is a bin alone
+  const std::int32_t* cuts;                     // (kPairedColumns): so many bins can be cut at, 0 of columns to spare
+  float* sum;                                   // room for paired_sums numbers …
+  float* score;                                 // … and for paired_scores of them
+  float best[kPairedColumns];                   // what the best cut of each column is worth, 0 if there is none …
+  std::int32_t at[kPairedColumns];              // … and where it is, or -1
 };
 
-constexpr std::size_t kPairedSlopes = 4;  // at most
-static constexpr std::size_t paired_slots(std::size_t slopes) { return slopes == 1 ? 1 : kPairedSlopes; }
+constexpr std::size_t kPairedGradients = 4;  // at most
+static constexpr std::size_t paired_slots(std::size_t gradients) { return gradients == 1 ? 1 : kPairedGradients; }
 // Pairs side by side, for so many columns that are left.
 static constexpr std::size_t paired_side(std::size_t slots, std::size_t left) {
   return slots == 1 ? (left > 4 ? 8 : 4) : left > 2 ? 16 : 8;
@@ -42,23 +42,23 @@ static constexpr std::uint16_t paired_place(std::size_t bin, std::size_t side) {
   return static_cast<std::uint16_t>(2 * side * bin);
 }
 
-// How rows of two classes are moved by a correction.
+// How a tree updates the rows of two classes.
 struct PairedRows {
-  std::size_t rows;           // a multiple of kCorrectionLanes
+  std::size_t rows;           // a multiple of kBoostingLanes
   const std::uint16_t* node;  // (rows): 0 is moved by nothing
   const double *own, *unit;   // (rows): the class, and what leaves with the row
   const double *n, *e;        // (nodes, 2): rows, and those expected
   double worth, step;
   const double *joint, *part;  // (2, rows): and P so far
-  double *to, *share, *loss;   // as of CorrectionRows
+  double *to, *share, *loss;   // as of BoostedRows
 };
 
 }  // namespace tb
 
-// As correction_scores, with slopes (rows, slots, 2): each with its curvature; then the first cut of each column that
+// As cut_scores, with gradients (rows, slots, 2): each with its hessian; then the first cut of each column that
 // is better than those before it.
-TB_DECLARE(void, paired_cuts, (const CorrectionCells& t, PairedColumns& column))
-// correction_parts and correct_rows in one.
+TB_DECLARE(void, paired_cuts, (const TreeCells& t, PairedColumns& column))
+// leaf_ratios and boost_rows in one.
 TB_DECLARE(void, paired_rows, (const PairedRows& t))
 // sum (4, nodes, 4): in each lane, that of every fourth row, the rows of both classes and then those expected
 TB_DECLARE(void, paired_counts,

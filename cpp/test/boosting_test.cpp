@@ -1,4 +1,4 @@
-// Corrections on inputs that a sanitizer should see: rows without class, weight or bin, columns of one bin, no rows.
+// BoostedTrees on inputs that a sanitizer should see: rows without class, weight or bin, columns of one bin, no rows.
 #include <cmath>
 #include <random>
 #include <vector>
@@ -11,7 +11,7 @@ using namespace tb;
 
 namespace {
 
-Corrections correct_some(std::size_t n, std::size_t classes, std::size_t depth, bool noise) {
+BoostedTrees boosted(std::size_t n, std::size_t classes, std::size_t depth, bool noise) {
   std::mt19937 random(static_cast<unsigned>(n + classes));
   const std::vector<std::int32_t> bins{255, 1, 4, 2, 30};
   constexpr std::size_t columns = 5;
@@ -31,20 +31,20 @@ Corrections correct_some(std::size_t n, std::size_t classes, std::size_t depth, 
     key[r] = (std::uint64_t{random()} << 32) | random();
   }
   for (double& x : joint) x = static_cast<double>(random() % 100) / 50 - 1;
-  return find_corrections(
+  return fit_boosting(
       {n, classes, columns, bin.data(), bins.data(), ordered, y.data(), w.data(), joint.data(), key.data()},
       {20, 5, depth, 3, 500, 1, 0.3, 1.0, 1.0, 0.5});
 }
 
 }  // namespace
 
-TEST(corrections_of_any_rows) {
+TEST(boosting_of_any_rows) {
   for (const std::size_t n : {0, 1, 2, 7, 8, 33, 700}) {
     for (const std::size_t classes : {1, 2, 5, 9, 20}) {
       for (const std::size_t depth : {1, 6, 15}) {
-        const Corrections all = correct_some(n, classes, depth, false);
+        const BoostedTrees all = boosted(n, classes, depth, false);
         CHECK(all.gain >= 0);
-        for (const Correction& one : all.found) {
+        for (const ObliviousTree& one : all.trees) {
           CHECK(!one.column.empty() && one.column.size() <= depth && one.cut.size() == one.column.size());
           CHECK(one.value.size() == ((std::size_t{2} << one.column.size()) - 1) * classes);
           for (const double v : one.value) CHECK(std::isfinite(v));
@@ -54,8 +54,8 @@ TEST(corrections_of_any_rows) {
   }
 }
 
-TEST(a_rule_is_corrected_more_than_noise) {
-  const Corrections rule = correct_some(3000, 2, 6, false), noise = correct_some(3000, 2, 6, true);
-  CHECK(rule.found.size() > 5);
+TEST(a_rule_is_boosted_more_than_noise) {
+  const BoostedTrees rule = boosted(3000, 2, 6, false), noise = boosted(3000, 2, 6, true);
+  CHECK(rule.trees.size() > 5);
   CHECK(rule.gain > 2 * noise.gain);
 }

@@ -18,11 +18,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/ensemble/bins.hpp"
 #include "core/networks/back_off.hpp"
 
 namespace tb {
-
-constexpr std::uint8_t kNoBin = 255;  // such a row takes no part beyond the parents before it
 
 struct Views {
   std::size_t count;

@@ -1,11 +1,12 @@
-// Corrections: where the classes came more often, or less, than a model expected.
+// Gradient boosting of oblivious trees (the same cut for all nodes of a level, as in Prokhorenkova et al. 2018),
+// started from the log joint of another model.
 //
-// A correction cuts the rows in two up to `depth` times, the same cut for all cells at once, so it has a cell for each
-// combination. With n the weight of a cell's rows of class c and e the weight that was expected there, the sum of P(c),
-//   value(cell, c) = step * log((n + worth) / (e + worth))
-// is added to the joint; the next correction starts from there. Each row is corrected by its cell without `own` of
-// itself, so what is expected of it stays about what a new row could expect. Cuts are searched on some of the rows, at
-// most half of them; the correction is kept if the log-loss of the others falls.
+// A tree cuts the rows up to `depth` times; its leaves are the combinations of the sides. With n the weight of a leaf's
+// rows of class c and e the weight that was expected there, the sum of P(c),
+//   value(leaf, c) = learning_rate * log((n + pseudo_count) / (e + pseudo_count))
+// is added to the log joint, from which the next tree starts. The value that a row gets leaves out `self_weight` of the
+// row itself, so that its prediction stays about what a new row would get. Cuts are searched on a sample of at most
+// half of the rows; the tree is kept if the log-loss of the other rows falls.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,41 +14,42 @@
 
 namespace tb {
 
-struct CorrectionSearch {
-  std::size_t most;      // tries
-  std::size_t patience;  // tries in a row that are not kept, before the search ends
-  std::size_t depth;     // 1 to 15
-  std::size_t columns;   // that are looked at for one correction
-  std::size_t rows;      // on which cuts are searched, at most
-  std::uint64_t seed;    // another one looks at other rows and columns
-  double step, worth, ridge,
-      least;           // least: how much a cut must raise the score, the sum over cells of G^2 / (H + ridge)
-  double own = 1.0;    // how much of itself a row is corrected without
-  double eager = 0.0;  // so many more tries may fail for each correction that was kept
+struct BoostingOptions {
+  std::size_t max_tries;  // trees that are tried
+  std::size_t patience;   // tries in a row that may fail before the search ends …
+  std::size_t depth;      // 1 to 15
+  std::size_t columns;    // sampled for each tree
+  std::size_t rows;       // on which cuts are searched, at most
+  std::uint64_t seed;     // of the samples of rows and columns
+  double learning_rate, pseudo_count;
+  double ridge;                    // l2 penalty in the score of a cut, the sum over cells of G^2 / (H + ridge)
+  double min_gain;                 // how much a cut must raise the score
+  double self_weight = 1.0;        // how much of itself a row's value leaves out
+  double patience_per_tree = 0.0;  // … and so many more for each tree that was kept
 };
 
-struct CorrectionProblem {
+struct BoostingData {
   std::size_t rows, classes, columns;
-  const std::uint8_t* bin;   // (columns, rows), or kNoBin: the row takes no part in a cut of the column
+  const std::uint8_t* bin;   // (columns, rows), or kNoBin: missing, the row leaves the tree at a cut of the column
   const std::int32_t* bins;  // of each column, at most 255
   const bool* ordered;       // cuts: up to a bin, or a bin alone
   const std::int32_t* y;     // below 0: takes no part
   const double* w;           // rows; 0: takes no part
   const double* joint;       // (rows, classes), finite
-  const std::uint64_t* key;  // of each row: which searches it takes part in
+  const std::uint64_t* key;  // of each row: a hash that decides which samples it is in
 };
 
-struct Correction {
+struct ObliviousTree {
   std::vector<std::int32_t> column, cut;  // rows of bin cut (ordered: up to it) are the second half of each cell
   std::vector<double> value;              // (2^(cuts + 1) - 1, classes): without a cut (0), with the first, with two …
 };
 
-struct Corrections {
-  std::vector<Correction> found;
-  double gain = 0;  // how far the mean log-loss fell, of rows on which no cut was searched
+struct BoostedTrees {
+  std::vector<ObliviousTree> trees;
+  double gain = 0;  // by how much the mean log-loss of rows outside the samples fell
 };
 
-Corrections find_corrections(const CorrectionProblem& problem, const CorrectionSearch& search);
+BoostedTrees fit_boosting(const BoostingData& problem, const BoostingOptions& search);
 
 // Cuts, and the bins of the levels of all columns, of which the last is that of a missing value.
 struct CutViews {

@@ -1,4 +1,4 @@
-// The columns among which a correction looks for a cut, several side by side (kernels/boosting_cuts.hpp).
+// The columns among which a tree looks for a cut, several side by side (kernels/boosting_cuts.hpp).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/runtime/aligned_array.hpp"
-#include "core/ensemble/back_off_chains.hpp"
+#include "core/ensemble/bins.hpp"
 #include "core/ensemble/boosting.hpp"
 #include "kernels/boosting_cuts.hpp"
 
@@ -30,12 +30,12 @@ struct NearBins {
 class PairedBlocks {
  public:
   // bin: (columns, n); of these, `columns` are looked at, in rows `some`.
-  void read(const CorrectionProblem& p, std::size_t slopes, const std::uint8_t* bin, std::size_t n,
+  void read(const BoostingData& p, std::size_t gradients, const std::uint8_t* bin, std::size_t n,
             const std::uint32_t* column, std::size_t columns, const std::vector<std::uint32_t>& some) {
     const std::size_t m = some.size();
     column_ = column;
-    slopes_ = slopes;
-    slots_ = paired_slots(slopes);
+    gradients_ = gradients;
+    slots_ = paired_slots(gradients);
     at_.assign(columns, {});
     order_.clear();
     for (std::size_t k = 0; k < columns; ++k) {
@@ -84,7 +84,7 @@ class PairedBlocks {
   const NearBins<std::uint16_t>& near(std::size_t k) const { return at_[k].near; }
 
   // The best cut of each column of a block.
-  void look(std::size_t which, const CorrectionCells& cells, Aligned<float>& space, Cut* best) const {
+  void find_cuts(std::size_t which, const TreeCells& cells, Aligned<float>& space, Cut* best) const {
     const Block& block = blocks_[which];
     const std::size_t sums = paired_sums(block.bins, block.side), scores = paired_scores(block.bins, block.side);
     space.at_least(sums + scores);
@@ -95,7 +95,7 @@ class PairedBlocks {
       std::fill_n(before + j * slots_, slots_, of.before);
       cuts[j] = static_cast<std::int32_t>(of.cuts);
     }
-    PairedColumns task{block.columns, slots_, slopes_,      block.side,          block.bins, near_.data() + block.near,
+    PairedColumns task{block.columns, slots_, gradients_,   block.side,          block.bins, near_.data() + block.near,
                        before,        cuts,   space.data(), space.data() + sums, {},         {}};
     TB_CALL(paired_cuts, cells, task);
     for (std::size_t j = 0; j < block.columns; ++j) {
@@ -138,7 +138,7 @@ class PairedBlocks {
   }
 
   const std::uint32_t* column_ = nullptr;
-  std::size_t slopes_ = 1, slots_ = 1;
+  std::size_t gradients_ = 1, slots_ = 1;
   std::vector<Place> at_;             // of each column
   std::vector<std::uint32_t> order_;  // of the columns in the blocks
   std::vector<Block> blocks_;

@@ -3,11 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/ensemble/bins.hpp"
 #include "core/networks/back_off.hpp"
 
 namespace tb {
-
-constexpr std::uint8_t kNoBin = 255;
 
 struct ContextGrowth {
   std::size_t rows, classes;

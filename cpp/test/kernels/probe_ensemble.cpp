@@ -47,79 +47,78 @@ void correct(Probe& p, Numbers& some) {
   const auto y = some.below<std::uint32_t>(classes, rows);
   const List<double> own(y.begin(), y.end());
   List<double> to(all), share(all), loss(rows);
-  TB_CALL_AT(p.isa, correct_rows,
-             CorrectionRows{rows, classes, joint.data(), up.data(), down.data(), own.data(), 0.3, to.data(),
-                            share.data(), loss.data()});
-  for (const List<double>* got : {&to, &share, &loss}) p.got("correct_rows", *got, kSums);
-  p.got("correction_gain", TB_CALL_AT(p.isa, correction_gain, loss.data(), up.data(), down.data(), rows), kSums);
+  TB_CALL_AT(p.isa, boost_rows,
+             BoostedRows{rows, classes, joint.data(), up.data(), down.data(), own.data(), 0.3, to.data(), share.data(),
+                         loss.data()});
+  for (const List<double>* got : {&to, &share, &loss}) p.got("boost_rows", *got, kSums);
+  p.got("loss_reduction", TB_CALL_AT(p.isa, loss_reduction, loss.data(), up.data(), down.data(), rows), kSums);
 }
 
 void cuts(Probe& p, Numbers& some) {
   constexpr std::size_t many = 50, bins = 11;
   const auto order = some.below<std::uint32_t>(many, many);
   const std::uint32_t start[] = {0, 2, 2, many};  // less rows than bins, none, and more
-  auto bin = some.below<std::uint8_t>(bins, kCorrectionColumns * many);
+  auto bin = some.below<std::uint8_t>(bins, kCutColumns * many);
   bin[3] = bin[many + 7] = bins;
-  for (const std::size_t slopes : {7, 12}) {
-    const std::size_t each = correction_slopes(slopes), room = correction_room(bins, slopes);
+  for (const std::size_t gradients : {7, 12}) {
+    const std::size_t each = padded_gradients(gradients), room = cut_room(bins, gradients);
     const auto wide = some.between(0.1, 1.0, many * 2 * each);
-    const List<float> slope(wide.begin(), wide.end());
-    for (std::size_t columns = 1; columns <= kCorrectionColumns; ++columns) {
-      List<float> sum(columns * room), score(columns * correction_wide(bins));
-      CorrectionColumn column[kCorrectionColumns];
+    const List<float> gradient(wide.begin(), wide.end());
+    for (std::size_t columns = 1; columns <= kCutColumns; ++columns) {
+      List<float> sum(columns * room), score(columns * padded_bins(bins));
+      CutColumn column[kCutColumns];
       for (std::size_t j = 0; j < columns; ++j)
         column[j] = {bin.data() + j * many, bins, j % 2 == 0, sum.data() + j * room,
-                     score.data() + j * correction_wide(bins)};
-      TB_CALL_AT(p.isa, correction_scores, CorrectionCells{3, start, order.data(), slope.data(), slopes, 1.0f}, column,
+                     score.data() + j * padded_bins(bins)};
+      TB_CALL_AT(p.isa, cut_scores, TreeCells{3, start, order.data(), gradient.data(), gradients, 1.0f}, column,
                  columns);
-      for (std::size_t j = 0; j < columns; ++j) p.got("correction_scores", column[j].score, bins, kSingle);
+      for (std::size_t j = 0; j < columns; ++j) p.got("cut_scores", column[j].score, bins, kSingle);
     }
   }
   const auto key = some.below<std::uint64_t>(~std::uint32_t{0}, many);
   List<std::uint8_t> taken(many);
-  TB_CALL_AT(p.isa, correction_halves, key.data(), many, std::uint64_t{7} << 32, taken.data());
-  p.got("correction_halves", taken);
+  TB_CALL_AT(p.isa, sample_half, key.data(), many, std::uint64_t{7} << 32, taken.data());
+  p.got("sample_half", taken);
   const auto weight = some.between(0.1, 1.0, many);
   List<double> judge(many);
-  p.got("correction_judges", TB_CALL_AT(p.isa, correction_judges, taken.data(), weight.data(), many, judge.data()),
-        kSums);
-  p.got("correction_judges", judge);
+  p.got("holdout_weights", TB_CALL_AT(p.isa, holdout_weights, taken.data(), weight.data(), many, judge.data()), kSums);
+  p.got("holdout_weights", judge);
   List<std::uint8_t> out(many, 0);
   List<std::uint16_t> node(many, 0);
   bin[3] = 255;
   for (const bool ordered : {true, false}) {
-    TB_CALL_AT(p.isa, correction_nodes, bin.data(), many, ordered, 4, out.data(), node.data());
-    p.got("correction_nodes", out);
-    p.got("correction_nodes", node);
+    TB_CALL_AT(p.isa, descend_rows, bin.data(), many, ordered, 4, out.data(), node.data());
+    p.got("descend_rows", out);
+    p.got("descend_rows", node);
   }
   const auto y = some.below<std::uint32_t>(classes, many);
   const auto unit = some.between(0.5, 1.0, many), share = some.between(0.0, 1.0, many),
              n = some.between(0.0, 3.0, 7 * classes), e = some.between(0.0, 3.0, 7 * classes);
   List<double> up(many), down(many);
-  TB_CALL_AT(p.isa, correction_parts, node.data(), y.data(), unit.data(), share.data(), many, classes, 1, n.data(),
-             e.data(), 1.0, up.data(), down.data());
-  p.got("correction_parts", up, kSums);
-  p.got("correction_parts", down, kSums);
+  TB_CALL_AT(p.isa, leaf_ratios, node.data(), y.data(), unit.data(), share.data(), many, classes, 1, n.data(), e.data(),
+             1.0, up.data(), down.data());
+  p.got("leaf_ratios", up, kSums);
+  p.got("leaf_ratios", down, kSums);
 }
 
-// Of few slopes, and of two classes.
+// Of few gradients, and of two classes.
 void paired(Probe& p, Numbers& some) {
-  constexpr std::size_t many = 6 * kCorrectionLanes, bins = 11, nodes = 7;
+  constexpr std::size_t many = 6 * kBoostingLanes, bins = 11, nodes = 7;
   const auto order = some.below<std::uint32_t>(many, many);
   const std::uint32_t start[] = {0, 20, 20, many};
   const auto bin = some.below<std::uint8_t>(bins + 1, kPairedColumns * many);
   List<std::uint16_t> place(bin.size());
-  const auto slope = some.between<float>(0.1, 1.0, 8 * many), before = some.between<float>(0.0, 1.0, 16);
+  const auto gradient = some.between<float>(0.1, 1.0, 8 * many), before = some.between<float>(0.0, 1.0, 16);
   const List<std::int32_t> cuts(kPairedColumns, bins - 1);
-  for (const std::size_t slopes : {1, 3}) {
-    const std::size_t slots = paired_slots(slopes), most = slots == 1 ? kPairedColumns : 4;
+  for (const std::size_t gradients : {1, 3}) {
+    const std::size_t slots = paired_slots(gradients), most = slots == 1 ? kPairedColumns : 4;
     for (std::size_t columns = 1; columns <= most; ++columns) {
       const std::size_t side = paired_side(slots, columns), scores = paired_scores(bins, side);
       List<float> sum(2 * scores), score(scores);
       for (std::size_t i = 0; i < bin.size(); ++i) place[i] = paired_place(bin[i], side);
-      PairedColumns task{columns,       slots,       slopes,     side,         bins, place.data(),
+      PairedColumns task{columns,       slots,       gradients,  side,         bins, place.data(),
                          before.data(), cuts.data(), sum.data(), score.data(), {},   {}};
-      TB_CALL_AT(p.isa, paired_cuts, CorrectionCells{3, start, order.data(), slope.data(), slopes, 1.0f}, task);
+      TB_CALL_AT(p.isa, paired_cuts, TreeCells{3, start, order.data(), gradient.data(), gradients, 1.0f}, task);
       p.got("paired_cuts", task.best, columns, kSingle);
       p.got("paired_cuts", task.at, columns);
     }
