@@ -59,72 +59,27 @@ class Learner {
     read_rows(i, rows, context);
     start_rows();
     above_ = base_, other_ = mine_ = whole_;
-    cells_ = tables_;
+    own_by_cell_ = uses_tables_;
     float* out = logs + chains_.rungs[i] * K_;
     for (std::size_t l = 0; l <= parents_; ++l) {
-      Rung& rung = rungs_[l];
-      const bool laplace = smooth_.grid.size == 0;
-      if (l == 0 && !of_child_ && !laplace) {
+      if (l == 0 && !has_child_ && !is_laplace_) {  // P_0(c) has nothing above it
         strengths[0] = 0;
         TB_CALL(logs_of, above_.data(), out, K_);
         out += K_;
         continue;
       }
-      if (laplace) {
-        strengths[l] = smooth_.alpha * static_cast<double>(of_child_ ? bins_ : K_);
+      if (is_laplace_) {
+        strengths[l] = smooth_.alpha * static_cast<double>(has_child_ ? bins_ : K_);
+        start_again(l);
       } else {
-        if (cells_ && rung.n.size() > kCellsOfOwn * rows.n) {
-          read_own(l, rows, context, rows.n);
-          cells_ = false;
-        }
-        const std::size_t judges = smooth_.given ? 0 : std::min(rows.n, smooth_.rows);
-        const std::size_t some = tables_ && !cells_ ? rows.n : judges;
-        if (cells_) read_own(l, rows, context, judges);
-        TB_CALL(own_counts, OwnCounts{some, K_, bins_, context(l), child_.data(), rows.y, unit_.data(), rung.n.data(),
-                                      rung.total.data(), !of_child_, n_.data(), total_.data()});
+        count_own(l, rows, context);
         if (!smooth_.given) strengths[l] = choose(rows);
       }
       const float a = std::max(static_cast<float>(std::min(strengths[l], kMost)), kLeast);
-      if (laplace) start_again(l);
-      if (!(worth_ > 0)) share(rung, a);
-      if (tables_ && !cells_) TB_CALL(lift_own, own_.data(), n_.data(), total_.data(), rows.n, a, worth_);
-      leave_out(l, rung, a);
-      const std::size_t inner = l == 0 || laplace ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
-      next_.resize(rung.n.size());
-      if (worth_ > 0)
-        TB_CALL(fold_lifts, rung.n.data(), above_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
-                next_.data());
-      else
-        TB_CALL(fold_rung, rung.n.data(), above_.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_,
-                !of_child_, next_.data());
-      TB_CALL(logs_of, next_.data(), out, next_.size());
-      out += next_.size();
-      if (!laplace) above_.swap(next_);
-      if (!tables_) continue;
-      next_.resize(rung.n.size());
-      TB_CALL(fold_lifts, rung.n.data(), other_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
-              next_.data());
-      other_.swap(next_);
-      if (!cells_) continue;
-      next_.resize(rung.n.size());
-      TB_CALL(fold_own, rung.n.data(), mine_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
-              next_.data());
-      mine_.swap(next_);
+      leave_out(l, rows.n, a);
+      out = fold(l, a, out);
     }
-    if (!terms) return;
-    if (tables_) {
-      if (cells_) read_own(parents_ + 1, rows, context, rows.n);
-      TB_CALL(logs_of, other_.data(), other_.data(), other_.size());
-      TB_CALL(add_left_out,
-              LeftOutTerms{rows.n, K_, bins_, context(parents_), child_.data(), rows.y, unit_.data(), other_.data(),
-                           own_.data()},
-              static_cast<float>(scale), terms);
-    }
-    TB_CALL(logs_of, careful_.p.data(), careful_.p.data(), careful_.p.size());
-    for (std::size_t k = 0; k < careful_.row.size(); ++k) {
-      float* to = terms + careful_.row[k] * K_;
-      for (std::size_t c = 0; c < K_; ++c) to[c] += static_cast<float>(scale) * careful_.p[k * K_ + c];
-    }
+    if (terms) add_terms(rows, context, static_cast<float>(scale), terms);
   }
 
  private:
@@ -132,8 +87,9 @@ class Learner {
   void begin(std::size_t i, const Count* counts) {
     parents_ = chains_.parents(i);
     bins_ = chains_.bins(i);
-    of_child_ = chains_.child[i] >= 0;
-    worth_ = of_child_ && smooth_.grid.size ? static_cast<float>(smooth_.worth / static_cast<double>(K_)) : 0.0f;
+    has_child_ = chains_.child[i] >= 0;
+    is_laplace_ = smooth_.grid.size == 0;
+    worth_ = has_child_ && !is_laplace_ ? static_cast<float>(smooth_.worth / static_cast<double>(K_)) : 0.0f;
     rungs_.resize(std::max(rungs_.size(), parents_ + 1));
     std::size_t contexts = 1;
     for (std::size_t l = 0; l <= parents_; ++l) {
@@ -153,9 +109,9 @@ class Learner {
     } else {
       TB_CALL(float_counts, counts, last.n.data(), contexts * row);
     }
-    const std::size_t each = of_child_ ? K_ : 1;
+    const std::size_t each = has_child_ ? K_ : 1;
     last.total.resize(contexts * each);
-    TB_CALL(fold_counts, last.n.data(), contexts, of_child_ ? bins_ : K_, each, last.total.data());
+    TB_CALL(fold_counts, last.n.data(), contexts, has_child_ ? bins_ : K_, each, last.total.data());
     for (std::size_t l = parents_; l-- > 0;) {
       const std::size_t inner = rungs_[l + 1].contexts / rungs_[l].contexts;
       rungs_[l].n.resize(rungs_[l].contexts * row);
@@ -170,8 +126,8 @@ class Learner {
       double sum = 0;
       for (std::size_t c = 0; c < K_; ++c) sum += rungs_[0].n[x * K_ + c];
       for (std::size_t c = 0; c < K_; ++c) {
-        const double n = of_child_ ? sum : rungs_[0].n[c], even = 1.0 / static_cast<double>(of_child_ ? bins_ : K_);
-        base_[x * K_ + c] = smooth_.grid.size ? static_cast<float>((n + even) / (all_ + 1)) : static_cast<float>(even);
+        const double n = has_child_ ? sum : rungs_[0].n[c], even = 1.0 / static_cast<double>(has_child_ ? bins_ : K_);
+        base_[x * K_ + c] = is_laplace_ ? static_cast<float>(even) : static_cast<float>((n + even) / (all_ + 1));
       }
     }
   }
@@ -180,18 +136,18 @@ class Learner {
   template <class T, class Context>
   void read_rows(std::size_t i, const Rows<T>& rows, Context&& context) {
     child_.assign(rows.n, 0);
-    if (of_child_) ChainViews(chains_, i).step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
+    if (has_child_) ChainViews(chains_, i).step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
     const std::uint32_t* last = context(parents_);
     std::size_t cells = 0;
     for (std::size_t l = 0; l <= parents_; ++l) cells += rungs_[l].n.size();
-    tables_ = worth_ > 0 && cells <= kCellsOfRow * rows.n * (parents_ + 1) * K_;
+    uses_tables_ = worth_ > 0 && cells <= kCellsOfRow * rows.n * (parents_ + 1) * K_;
     for (std::vector<float>* each : {&own_, &n_, &total_, &unit_}) each->resize(rows.n);
-    if (!tables_) std::fill(own_.begin(), own_.end(), 1.0f);
-    const bool some = TB_CALL(row_units, last, child_.data(), rows.y, rows.w, rows.n, !tables_, unit_.data());
+    if (!uses_tables_) std::fill(own_.begin(), own_.end(), 1.0f);
+    const bool some = TB_CALL(row_units, last, child_.data(), rows.y, rows.w, rows.n, !uses_tables_, unit_.data());
     Careful& to = careful_;
     to.row.clear(), to.y.clear(), to.unit.clear(), to.child.clear();
     for (std::size_t r = 0; r < rows.n && some; ++r) {
-      if (child_[r] == kNoCell || rows.y[r] < 0 || (tables_ && unit_[r] == 1.0f)) continue;
+      if (child_[r] == kNoCell || rows.y[r] < 0 || (uses_tables_ && unit_[r] == 1.0f)) continue;
       to.row.push_back(static_cast<std::uint32_t>(r));
       to.y.push_back(rows.y[r]), to.unit.push_back(unit_[r]), to.child.push_back(child_[r]);
     }
@@ -204,8 +160,8 @@ class Learner {
 
   // The estimates that do not look at the class, without the row.
   void start_rows() {
-    const bool grid = smooth_.grid.size > 0, alike = of_child_ && grid;  // the same for all classes
-    whole_.assign(alike ? bins_ * K_ : 0, 0.0f);                         // of each bin, for a row that is one
+    const bool grid = !is_laplace_, alike = has_child_ && grid;  // the same for all classes
+    whole_.assign(alike ? bins_ * K_ : 0, 0.0f);                 // of each bin, for a row that is one
     for (std::size_t x = 0; x < bins_ && alike; ++x)
       std::fill_n(&whole_[x * K_], K_, base_without(base_[x * K_], 1.0, 1.0));
     Careful& to = careful_;
@@ -219,7 +175,7 @@ class Learner {
         const double u = static_cast<double>(to.unit[k]);
         for (std::size_t c = 0; c < K_; ++c) {
           const float q = base_[to.child[k] * K_ + c];
-          p[c] = grid ? base_without(q, of_child_ || c == y ? u : 0.0, u) : q;
+          p[c] = grid ? base_without(q, has_child_ || c == y ? u : 0.0, u) : q;
         }
       }
       own_[to.row[k]] = p[y];
@@ -246,8 +202,11 @@ class Learner {
     for (std::size_t k = 0; k < to.row.size(); ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
   }
 
-  // The careful rows climb to rung l.
-  void leave_out(std::size_t l, const Rung& rung, float a) {
+  // The leave-one-out estimates of the rows at rung l: of the own class of all, of every class of the careful ones.
+  void leave_out(std::size_t l, std::size_t rows, float a) {
+    Rung& rung = rungs_[l];
+    if (!(worth_ > 0)) share(rung, a);
+    if (uses_tables_ && !own_by_cell_) TB_CALL(lift_own, own_.data(), n_.data(), total_.data(), rows, a, worth_);
     Careful& to = careful_;
     const std::size_t count = to.row.size();
     if (count == 0) return;
@@ -264,11 +223,72 @@ class Learner {
                         a,
                         worth_,
                         to.p.data()};
-    if (of_child_)
+    if (has_child_)
       TB_CALL(leave_out_child, task);
     else
       TB_CALL(leave_out_class, task);
     for (std::size_t k = 0; k < count; ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
+  }
+
+  // The counts of the row's own class in rung l, leave-one-out: of the rows that choose the strength, or of all.
+  template <class T, class Context>
+  void count_own(std::size_t l, const Rows<T>& rows, Context&& context) {
+    const Rung& rung = rungs_[l];
+    if (own_by_cell_ && rung.n.size() > kCellsOfOwn * rows.n) {
+      read_own(l, rows, context, rows.n);
+      own_by_cell_ = false;
+    }
+    const std::size_t judges = smooth_.given ? 0 : std::min(rows.n, smooth_.rows);
+    if (own_by_cell_) read_own(l, rows, context, judges);
+    const std::size_t some = uses_tables_ && !own_by_cell_ ? rows.n : judges;
+    TB_CALL(own_counts, OwnCounts{some, K_, bins_, context(l), child_.data(), rows.y, unit_.data(), rung.n.data(),
+                                  rung.total.data(), !has_child_, n_.data(), total_.data()});
+  }
+
+  // The tables of rung l from those above it. Writes the logarithms of its estimates; returns their end.
+  float* fold(std::size_t l, float a, float* out) {
+    const Rung& rung = rungs_[l];
+    const std::size_t inner = l == 0 || is_laplace_ ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
+    next_.resize(rung.n.size());
+    if (worth_ > 0)
+      TB_CALL(fold_lifts, rung.n.data(), above_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
+              next_.data());
+    else
+      TB_CALL(fold_rung, rung.n.data(), above_.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_,
+              !has_child_, next_.data());
+    TB_CALL(logs_of, next_.data(), out, next_.size());
+    if (!is_laplace_) above_.swap(next_);
+    if (uses_tables_) {
+      next_.resize(rung.n.size());
+      TB_CALL(fold_lifts, rung.n.data(), other_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
+              next_.data());
+      other_.swap(next_);
+    }
+    if (uses_tables_ && own_by_cell_) {
+      next_.resize(rung.n.size());
+      TB_CALL(fold_own, rung.n.data(), mine_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
+              next_.data());
+      mine_.swap(next_);
+    }
+    return out + rung.n.size();
+  }
+
+  // terms (rows, classes) += scale * log P of the rows, leave-one-out.
+  template <class T, class Context>
+  void add_terms(const Rows<T>& rows, Context&& context, float scale, float* terms) {
+    if (uses_tables_) {
+      if (own_by_cell_) read_own(parents_ + 1, rows, context, rows.n);
+      TB_CALL(logs_of, other_.data(), other_.data(), other_.size());
+      TB_CALL(add_left_out,
+              LeftOutTerms{rows.n, K_, bins_, context(parents_), child_.data(), rows.y, unit_.data(), other_.data(),
+                           own_.data()},
+              scale, terms);
+    }
+    TB_CALL(logs_of, careful_.p.data(), careful_.p.data(), careful_.p.size());
+    for (std::size_t k = 0; k < careful_.row.size(); ++k) {
+      float* to = terms + careful_.row[k] * K_;
+      for (std::size_t c = 0; c < K_; ++c) to[c] += scale * careful_.p[k * K_ + c];
+    }
   }
 
   // The strength of the grid with the largest leave-one-out log-likelihood.
@@ -292,12 +312,12 @@ class Learner {
   std::size_t K_;
   const Smooth& smooth_;
   std::size_t parents_ = 0, bins_ = 0;
-  bool of_child_ = true;
+  bool has_child_ = true, is_laplace_ = false;  // of the chain; of the smoothing
   float worth_ = 0;
   double all_ = 0;  // the weight of all rows
   std::vector<Rung> rungs_;
-  bool tables_ = true;  // are the other classes read from tables?
-  bool cells_ = true;   // and the own class from mine_, so far?
+  bool uses_tables_ = true;  // P of the other classes is read from tables, not computed row by row
+  bool own_by_cell_ = true;  // P of the own class is read from mine_, up to this rung
   std::vector<float> base_, whole_, unit_;
   std::vector<float> above_, other_, mine_, next_;  // of all cells: P, without a row of another class, of the own class
   std::vector<float> own_, n_, total_;              // of the row's own class: P, and the counts without the row
