@@ -1,4 +1,4 @@
-// Averaged dependence estimators: scores, back-off strengths, losses of super-parents. See
+// Averaged dependence estimators: scores, back-off concentrations, losses of super-parents. See
 // core/networks/averaged_networks.hpp.
 #include "core/networks/averaged_networks.hpp"
 
@@ -17,11 +17,12 @@ namespace {
 // The Python class _core.Averaged: checked once, keeps the arrays alive.
 class PyAveraged {
  public:
-  PyAveraged(const PyJointCounts& counts, std::size_t order, const Ints& rank, const std::optional<Matrix>& strengths)
-      : rank_(copy_of(rank)), strengths_(strengths), counts_(make(counts, order)) {
+  PyAveraged(const PyJointCounts& counts, std::size_t order, const Ints& rank,
+             const std::optional<Matrix>& concentrations)
+      : rank_(copy_of(rank)), concentrations_(concentrations), counts_(make(counts, order)) {
     if (rank_.size() != counts_.d()) throw nb::value_error("rank must hold a number for each column");
     counts_.rank = rank_.data();
-    if (strengths) set_strengths(order);
+    if (concentrations) set_concentrations(order);
   }
   PyAveraged(const PyAveraged&) = delete;
   PyAveraged& operator=(const PyAveraged&) = delete;
@@ -49,12 +50,12 @@ class PyAveraged {
   }
 
  private:
-  void set_strengths(std::size_t order) {
-    if (strengths_->shape(0) != order || strengths_->shape(1) != counts_.d() ||
-        !all_at_least(strengths_->data(), strengths_->size(), 0.0)) {
+  void set_concentrations(std::size_t order) {
+    if (concentrations_->shape(0) != order || concentrations_->shape(1) != counts_.d() ||
+        !all_at_least(concentrations_->data(), concentrations_->size(), 0.0)) {
       throw nb::value_error("strengths must be finite numbers >= 0 of shape (order, columns)");
     }
-    counts_.strength = strengths_->data();
+    counts_.concentration = concentrations_->data();
   }
   static AveragedCounts make(const PyJointCounts& counted, std::size_t order) {
     if (order < 1 || order > kMostParents) throw nb::value_error("order must be 1, 2 or 3");
@@ -68,7 +69,7 @@ class PyAveraged {
   }
 
   std::vector<std::int32_t> rank_;
-  std::optional<Matrix> strengths_;
+  std::optional<Matrix> concentrations_;
   AveragedCounts counts_;
   bool compiled_ = false;
 };
@@ -86,7 +87,7 @@ Array<double, 2> scores(PyAveraged& self, const AnyCodes& codes, const Doubles& 
   return out;
 }
 
-MatrixDoor door(PyAveraged& self, const Doubles& prior, const Doubles& weights, double min_count,
+FastMatrix door(PyAveraged& self, const Doubles& prior, const Doubles& weights, double min_count,
                 const MatrixCodes& codes) {
   self.check(weights, min_count);
   self.compile();
@@ -94,7 +95,7 @@ MatrixDoor door(PyAveraged& self, const Doubles& prior, const Doubles& weights, 
   const ScoreCodes scores = [&m, weight = copy_of(weights), min_count](const Packed& packed, double* out) {
     averaged_scores(m, {packed.code, static_cast<int>(packed.bytes), packed.n}, weight.data(), min_count, {}, out);
   };
-  return open_door(prior, m.classes, {m.tables.size, m.tables.size + m.d()}, codes, scores, nb::find(self));
+  return fast_matrix(prior, m.classes, {m.tables.size, m.tables.size + m.d()}, codes, scores, nb::find(self));
 }
 
 Array<double, 3> terms(const PyAveraged& self, const AnyCodes& codes, const Ints& parents) {
@@ -112,13 +113,13 @@ Array<double, 3> terms(const PyAveraged& self, const AnyCodes& codes, const Ints
   return out;
 }
 
-Array<double, 2> strengths(const PyAveraged& self, const Doubles& grid) {
+Array<double, 2> concentrations(const PyAveraged& self, const Doubles& grid) {
   const AveragedCounts& m = self.get();
   if (grid.shape(0) == 0 || !all_at_least(grid, 0.0))
     throw nb::value_error("grid must hold finite numbers >= 0, at least one");
   Array<double, 2> out = make_array<double, 2>({m.order, m.d()});
   const nb::gil_scoped_release release;
-  averaged_strengths(m, {grid.data(), grid.shape(0)}, out.data());
+  averaged_concentrations(m, {grid.data(), grid.shape(0)}, out.data());
   return out;
 }
 
@@ -155,7 +156,7 @@ void bind_averaged(nb::module_& m) {
            "(n, d, K): what each column adds to log P(row | class) of the network of these parents (none: of naive "
            "Bayes); 0\n"
            "for what is missing, and in rows that miss a parent.")
-      .def("strengths", &strengths, array("grid"),
+      .def("strengths", &concentrations, array("grid"),
            "(order, d): the back-off strengths out of the grid with the greatest leave-one-out likelihood.")
       .def("spode_losses", &losses, array("codes"), array("y"), array("w").none(),
            "(d,): the leave-one-out log-loss with each column as the super-parent of the others.");

@@ -105,29 +105,29 @@ class PyPlanes {
 class PySmoothing {
  public:
   PySmoothing(const Doubles& grid, std::size_t rows, double alpha, double worth,
-              const std::optional<Doubles>& strengths)
+              const std::optional<Doubles>& concentrations)
       : grid_(copy_of(grid)), rows_(rows), alpha_(alpha), worth_(worth) {
     expect(worth >= 0 && worth <= 1e6, "worth must lie between 0 and a million");
     expect(all_at_least(grid, 0.0), "grid must be finite and not negative");
     check_alpha(alpha);
-    if (!strengths) return;
-    expect(all_at_least(*strengths, 0.0), "strengths must be finite and not negative");
-    strengths_ = copy_of(*strengths);
+    if (!concentrations) return;
+    expect(all_at_least(*concentrations, 0.0), "strengths must be finite and not negative");
+    concentrations_ = copy_of(*concentrations);
   }
 
-  Smooth get() const { return {{grid_.data(), grid_.size()}, rows_, alpha_, worth_, strengths_.has_value()}; }
-  // The known strengths, if there are any: one for each rung.
+  Smooth get() const { return {{grid_.data(), grid_.size()}, rows_, alpha_, worth_, concentrations_.has_value()}; }
+  // The known concentrations, if there are any: one for each rung.
   void write_known(Array<double, 1>& out) const {
-    if (!strengths_) return;
-    expect(strengths_->size() == out.shape(0), "strengths: one for each rung");
-    std::copy(strengths_->begin(), strengths_->end(), out.data());
+    if (!concentrations_) return;
+    expect(concentrations_->size() == out.shape(0), "strengths: one for each rung");
+    std::copy(concentrations_->begin(), concentrations_->end(), out.data());
   }
 
  private:
   std::vector<double> grid_;
   std::size_t rows_;
   double alpha_, worth_;
-  std::optional<std::vector<double>> strengths_;
+  std::optional<std::vector<double>> concentrations_;
 };
 
 void py_count(const PyChains& self, const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
@@ -156,8 +156,9 @@ std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(const Py
   check_rows(self, codes, y, w, K);
   expect(counts.shape(0) == chains.counts.back(), "counts must be (cells, classes)");
   const Planes to = planes.of(self, false);
-  auto strengths = make_array<double, 1>({static_cast<std::size_t>(chains.parent_start[chains.count]) + chains.count});
-  smoothing.write_known(strengths);
+  auto concentrations =
+      make_array<double, 1>({static_cast<std::size_t>(chains.parent_start[chains.count]) + chains.count});
+  smoothing.write_known(concentrations);
   auto logs = make_large<float, 2>({chains.rungs.back(), K});
   auto terms = make_large<float, 3>({to.count, n, K});
   {
@@ -166,11 +167,11 @@ std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(const Py
     with_counts(counts.dtype(), counts.data(), [&](const auto* from) {
       with_codes(codes, [&]<class T>(const T* p) {
         learn_chains(chains, from, K, Rows<T>{p, n, y.data(), w ? w->data() : nullptr}, smoothing.get(), to,
-                     strengths.data(), logs.data(), terms.data());
+                     concentrations.data(), logs.data(), terms.data());
       });
     });
   }
-  return {strengths, logs, terms};
+  return {concentrations, logs, terms};
 }
 
 Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const AnyCodes& codes, const PyPlanes& planes) {

@@ -78,7 +78,7 @@ inline PyObject* new_error(const nb::module_& m, const char* name) {
 }
 
 void bind_columns(nb::module_& m);
-void bind_tallies(nb::module_& m);
+void bind_statistics(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_scores(nb::module_& m);
 void bind_cuts(nb::module_& m);
@@ -93,14 +93,14 @@ void bind_objects(nb::module_& m);
 void bind_arrow(nb::module_& m);
 void bind_discriminant(nb::module_& m);
 void bind_discriminant_parts(nb::module_& m);
-void bind_matrix_door(nb::module_& m);
+void bind_fast_matrix(nb::module_& m);
 void bind_joint_counts(nb::module_& m);
 void bind_families(nb::module_& m);
 void bind_averaged(nb::module_& m);
-void bind_left_out(nb::module_& m);
+void bind_leave_one_out(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_ensemble_choices(nb::module_& m);
 void bind_boosting(nb::module_& m);
-void bind_nearest(nb::module_& m);
+void bind_neighbors(nb::module_& m);
 
 }  // namespace tb::bind

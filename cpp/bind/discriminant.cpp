@@ -134,9 +134,9 @@ auto py_solve_normal(const Matrix& factor, const Matrix& a) {
 
 using NormalSums = std::tuple<Doubles, Matrix, Factors, Doubles, Doubles>;
 
-std::optional<Array<double, 3>> py_normal_left_out(const Matrix& z, const Labels& y, const Doubles& unit,
-                                                   const NormalSums& sums, const Matrix& half, double shared,
-                                                   double diagonal, const Doubles& freedom) {
+std::optional<Array<double, 3>> py_leave_one_out_normal(const Matrix& z, const Labels& y, const Doubles& unit,
+                                                        const NormalSums& sums, const Matrix& half, double shared,
+                                                        double diagonal, const Doubles& freedom) {
   const auto& [n, mean, root, log_det, below] = sums;
   const std::size_t rows = z.shape(0), p = z.shape(1), K = n.shape(0);
   if (mean.shape(0) != K || mean.shape(1) != p || root.shape(0) != K || root.shape(1) != p || root.shape(2) != p ||
@@ -149,26 +149,26 @@ std::optional<Array<double, 3>> py_normal_left_out(const Matrix& z, const Labels
   const auto known = [&](std::int32_t c) { return c >= 0 && static_cast<std::size_t>(c) < K; };
   if (!std::all_of(y.data(), y.data() + rows, known)) throw nb::value_error("there are not all of these classes");
   auto out = make_array<double, 3>({freedom.shape(0), rows, K});
-  const NormalLeftOut task{rows,
-                           K,
-                           p,
-                           z.data(),
-                           y.data(),
-                           unit.data(),
-                           n.data(),
-                           mean.data(),
-                           root.data(),
-                           log_det.data(),
-                           below.data(),
-                           half.data(),
-                           shared,
-                           diagonal,
-                           freedom.data(),
-                           freedom.shape(0)};
+  const LeaveOneOutNormal task{rows,
+                               K,
+                               p,
+                               z.data(),
+                               y.data(),
+                               unit.data(),
+                               n.data(),
+                               mean.data(),
+                               root.data(),
+                               log_det.data(),
+                               below.data(),
+                               half.data(),
+                               shared,
+                               diagonal,
+                               freedom.data(),
+                               freedom.shape(0)};
   bool finite = false;
   {
     const nb::gil_scoped_release release;
-    finite = normal_left_out(task, out.data());
+    finite = leave_one_out_normal(task, out.data());
   }
   return finite ? std::optional(out) : std::nullopt;
 }
@@ -224,7 +224,7 @@ void bind_discriminant(nb::module_& m) {
         "positive (what it became means nothing then); the trace of s[k]^-1 in the given units.");
   m.def("solve_normal", &py_solve_normal, nb::arg("factor").noconvert(), nb::arg("a").noconvert(),
         "(F'F a_k, |F a_k|^2) of the rows a_k, F lower triangular.");
-  m.def("normal_left_out", &py_normal_left_out, nb::arg("z").noconvert(), nb::arg("y").noconvert(),
+  m.def("normal_left_out", &py_leave_one_out_normal, nb::arg("z").noconvert(), nb::arg("y").noconvert(),
         nb::arg("unit").noconvert(), nb::arg("sums"), nb::arg("half").noconvert(), nb::arg("shared"),
         nb::arg("diagonal"), nb::arg("freedom").noconvert(),
         "(freedoms, rows, classes): log p(z | class) of rows that are in the sums (n, mean, root, log_det, below), "

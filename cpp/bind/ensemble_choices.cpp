@@ -21,11 +21,11 @@ namespace {
 using Terms = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Turns = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The Python class _core.WeightSearch.
-class PyWeightSearch {
+// The Python class _core.StackingSearch.
+class PyStackingSearch {
  public:
-  PyWeightSearch(const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start,
-                 const Flags& second)
+  PyStackingSearch(const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start,
+                   const Flags& second)
       : search_(checked(terms, y, w, start, second)) {}
 
   std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> fit(
@@ -71,8 +71,8 @@ class PyWeightSearch {
   static Half half(std::optional<bool> second) { return !second ? Half::both : *second ? Half::second : Half::first; }
 
   [[gnu::noinline]]  // else GCC 12 takes w for uninitialised
-  static WeightSearch checked(const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start,
-                              const Flags& second) {
+  static StackingSearch checked(const Terms& terms, const Labels& y, const std::optional<Doubles>& w,
+                                const Matrix& start, const Flags& second) {
     const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
     expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
     expect(n < (std::size_t{1} << 32) - 1, "terms has 2**32 rows or more");
@@ -81,9 +81,9 @@ class PyWeightSearch {
     expect(second.shape(0) == n, "second must be (rows,)");
     const double* weight = weights_or_null(w, n);
     const nb::gil_scoped_release release;
-    return WeightSearch({D, n, K, terms.data(), y.data(), weight, start.data(), second.data()});
+    return StackingSearch({D, n, K, terms.data(), y.data(), weight, start.data(), second.data()});
   }
-  WeightSearch search_;
+  StackingSearch search_;
 };
 
 Array<double, 2> py_weighted_terms(const Terms& terms, const Doubles& v) {
@@ -94,15 +94,15 @@ Array<double, 2> py_weighted_terms(const Terms& terms, const Doubles& v) {
   return out;
 }
 
-Array<std::int64_t, 1> py_herd(const Turns& has, const Doubles& share, std::int64_t members) {
+Array<std::int64_t, 1> py_low_discrepancy_design(const Turns& has, const Doubles& share, std::int64_t members) {
   expect(has.shape(0) > 0 && members >= 0, "there must be draws, and members must not be negative");
   const auto count = static_cast<std::int64_t>(share.shape(0));
   expect(std::all_of(has.data(), has.data() + has.size(), [&](std::int32_t f) { return f >= 0 && f < count; }),
          "every feature must have a share");
   auto taken = make_array<std::int64_t, 1>({static_cast<std::size_t>(members)});
   const nb::gil_scoped_release release;
-  herd(has.data(), has.shape(0), has.shape(1), share.data(), share.shape(0), static_cast<std::size_t>(members),
-       taken.data());
+  low_discrepancy_design(has.data(), has.shape(0), has.shape(1), share.data(), share.shape(0),
+                         static_cast<std::size_t>(members), taken.data());
   return taken;
 }
 
@@ -176,7 +176,7 @@ class PySplits {
     for (const std::int32_t j : column_)
       expect(static_cast<std::size_t>(j) < columns, "a split's column does not exist");
   }
-  void describe(ContextGrowth& g) const {
+  void describe(ClassTreeGrowth& g) const {
     g.levels = width_ - 1;
     g.column = column_.data();
     g.map = map_.data();
@@ -189,10 +189,10 @@ class PySplits {
   std::size_t width_;
 };
 
-Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
-                                        std::int64_t classes, const PySplits& splits,
-                                        const std::pair<Candidates, std::optional<Masks>>& members, const Doubles& grid,
-                                        double most_cells) {
+Array<std::int32_t, 2> py_grow_class_trees(const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
+                                           std::int64_t classes, const PySplits& splits,
+                                           const std::pair<Candidates, std::optional<Masks>>& members,
+                                           const Doubles& grid, double most_cells) {
   const auto& [candidates, part] = members;
   const std::size_t n = codes.shape(1), columns = codes.shape(0);
   expect(n < std::size_t{1} << 30, "codes has 2**30 rows or more");
@@ -211,7 +211,7 @@ Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, 
   expect(!part || (part->shape(0) == candidates.shape(0) && part->shape(1) == n), "part must be (members, rows)");
   const double* weight = weights_or_null(w, n);
   auto chosen = make_array<std::int32_t, 2>({candidates.shape(0), candidates.shape(1)});
-  ContextGrowth g{};
+  ClassTreeGrowth g{};
   g.rows = n;
   g.classes = static_cast<std::size_t>(classes);
   g.y = y.data();
@@ -226,22 +226,22 @@ Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, 
   g.most_cells = most_cells;
   with_codes(codes, [&](const auto* p) {
     const nb::gil_scoped_release release;
-    check_context_codes(g, p, columns);
-    grow_contexts(g, p, chosen.data());
+    check_class_tree_codes(g, p, columns);
+    grow_class_trees(g, p, chosen.data());
   });
   return chosen;
 }
 
-// The Python class _core.Tempered.
-class PyTempered {
+// The Python class _core.TemperatureLoss.
+class PyTemperatureLoss {
  public:
-  PyTempered(const Matrix& prior, const Matrix& likelihood, const Labels& y, const Doubles& w)
+  PyTemperatureLoss(const Matrix& prior, const Matrix& likelihood, const Labels& y, const Doubles& w)
       : found_(checked(prior, likelihood, y, w)) {}
 
   bool flat() const { return found_.flat(); }
   std::tuple<double, double, double> at(double beta) const {
     const nb::gil_scoped_release release;
-    const TemperSums s = found_.at(beta);
+    const TemperatureSums s = found_.at(beta);
     return {s.loss, s.mean, s.variance};
   }
   std::tuple<double, double> best(std::pair<double, double> bounds, std::pair<double, double> pull, double enough,
@@ -251,25 +251,27 @@ class PyTempered {
     expect(pull.first >= 0 && std::isfinite(pull.first) && pull.second > 0 && std::isfinite(pull.second),
            "the pull must not be negative, and to something above 0");
     const nb::gil_scoped_release release;
-    const Tempered::Best found = found_.best({bounds.first, bounds.second, pull.first, pull.second, enough, steps});
+    const TemperatureLoss::Best found =
+        found_.best({bounds.first, bounds.second, pull.first, pull.second, enough, steps});
     return {found.beta, found.loss};
   }
 
  private:
-  static Tempered checked(const Matrix& prior, const Matrix& likelihood, const Labels& y, const Doubles& w) {
+  static TemperatureLoss checked(const Matrix& prior, const Matrix& likelihood, const Labels& y, const Doubles& w) {
     const std::size_t n = prior.shape(0), K = prior.shape(1);
     expect(likelihood.shape(0) == n && likelihood.shape(1) == K, "likelihood must be (rows, classes), as the prior is");
     expect(y.shape(0) == n && w.shape(0) == n, "y and w: one for each row");
     const nb::gil_scoped_release release;
     return {prior.data(), likelihood.data(), y.data(), w.data(), n, K};
   }
-  Tempered found_;
+  TemperatureLoss found_;
 };
 
 }  // namespace
 
 void bind_ensemble_choices(nb::module_& m) {
-  m.def("herd", &py_herd, nb::arg("has").noconvert(), nb::arg("share").noconvert(), nb::arg("members"),
+  m.def("herd", &py_low_discrepancy_design, nb::arg("has").noconvert(), nb::arg("share").noconvert(),
+        nb::arg("members"),
         "(members,): which draws to take, one after the other, for features to come as often as their share. has\n"
         "(draws, features of one): numbers of features; share: of each feature, among all draws.");
   m.def("draw_bins", &py_draw_bins, nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
@@ -291,7 +293,7 @@ void bind_ensemble_choices(nb::module_& m) {
            "Split s sends a row with code v of its column to bin map[s, v] of bins[s]; missing ones to the last entry "
            "of\n"
            "map; 255 is no bin.");
-  m.def("grow_contexts", &py_grow_contexts, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
+  m.def("grow_contexts", &py_grow_class_trees, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
         nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("splits"), nb::arg("members").noconvert(),
         nb::arg("grid").noconvert(), nb::arg("most_cells"),
         "(members, levels): the split taken at each level, -1 where none raises the leave-one-out likelihood of the "
@@ -299,32 +301,33 @@ void bind_ensemble_choices(nb::module_& m) {
         "by more than 1/2. members: candidates (members, levels, tries) naming splits, or -1, and part. The product of "
         "classes and of the\n"
         "bins taken stays within most_cells. part (members, rows): the rows that each member looks at; all, if None.");
-  nb::class_<PyTempered>(m, "Tempered", "How the log-loss of P(class) P(x | class)^beta changes with beta.")
+  nb::class_<PyTemperatureLoss>(m, "Tempered", "How the log-loss of P(class) P(x | class)^beta changes with beta.")
       .def(nb::init<const Matrix&, const Matrix&, const Labels&, const Doubles&>(), nb::arg("prior").noconvert(),
            nb::arg("likelihood").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert(),
            "Logarithms, (rows, classes). No part take rows whose own class is impossible or below 0, of weight 0, or "
            "with a\n"
            "NaN.")
-      .def_prop_ro("flat", &PyTempered::flat, "Does no row say anything of beta?")
-      .def("at", &PyTempered::at, nb::arg("beta"),
+      .def_prop_ro("flat", &PyTemperatureLoss::flat, "Does no row say anything of beta?")
+      .def("at", &PyTemperatureLoss::at, nb::arg("beta"),
            "(loss, mean, variance), sums over the rows: their log-loss, and the mean and variance over P(class | x) of "
            "the\n"
            "log-likelihood less that of the row's own class.")
-      .def("best", &PyTempered::best, nb::arg("bounds"), nb::arg("pull"), nb::arg("enough"), nb::arg("steps"),
+      .def("best", &PyTemperatureLoss::best, nb::arg("bounds"), nb::arg("pull"), nb::arg("enough"), nb::arg("steps"),
            "(beta, loss): the beta within bounds with the least loss plus pull / 2 log(beta / to)^2, pull and to being "
            "the\n"
            "pair `pull`, to within `enough` of its logarithm; loss is that of the rows alone.");
-  nb::class_<PyWeightSearch>(m, "WeightSearch",
-                             "Searches weights v of terms (terms, rows, classes) and biases b of the classes with the "
-                             "least log-loss of\n"
-                             "softmax(start + b + sum of v times term), plus ridges of v towards a centre and of b "
-                             "towards 0.")
+  nb::class_<PyStackingSearch>(
+      m, "WeightSearch",
+      "Searches weights v of terms (terms, rows, classes) and biases b of the classes with the "
+      "least log-loss of\n"
+      "softmax(start + b + sum of v times term), plus ridges of v towards a centre and of b "
+      "towards 0.")
       .def(nb::init<const Terms&, const Labels&, const std::optional<Doubles>&, const Matrix&, const Flags&>(),
            nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
            nb::arg("start").noconvert(), nb::arg("second").noconvert(),
            "Rows whose y is below 0, or has start -inf, take no part. second (rows): which are of the second half.")
       .def(
-          "fit", &PyWeightSearch::fit, nb::arg("second").none(), nb::arg("centre").noconvert(),
+          "fit", &PyStackingSearch::fit, nb::arg("second").none(), nb::arg("centre").noconvert(),
           nb::arg("ridge").noconvert(), nb::arg("bounded").noconvert().none(), nb::arg("search").noconvert(),
           "(v, b, loss, steps taken), by one half of the rows, or by all if second is None. ridge: the last is that of "
           "the biases.\n"
@@ -332,8 +335,8 @@ void bind_ensemble_choices(nb::module_& m) {
           "and first\n"
           "(terms + classes) or None: where v and b begin, for instance those of another ridge; else at the centre "
           "and at 0.")
-      .def("loss", &PyWeightSearch::loss, nb::arg("second").none(), nb::arg("v").noconvert(), nb::arg("b").noconvert(),
-           "The log-loss, summed over the rows of a half, or over all.");
+      .def("loss", &PyStackingSearch::loss, nb::arg("second").none(), nb::arg("v").noconvert(),
+           nb::arg("b").noconvert(), "The log-loss, summed over the rows of a half, or over all.");
   m.def("weighted_terms", &py_weighted_terms, nb::arg("terms").noconvert(), nb::arg("v").noconvert(),
         "(rows, classes): the sum of v times terms (terms, rows, classes), in double.");
 }

@@ -1,4 +1,4 @@
-// Tally → parameters: what tables and single rows compute alike.
+// Statistics → parameters: what tables and single rows compute alike.
 #include "core/scoring/estimates.hpp"
 
 #include "bind/large_array.hpp"

@@ -18,7 +18,7 @@ namespace {
 using IntTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Terms = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using RealLogs = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
-using Strengths = std::optional<Doubles>;
+using Concentrations = std::optional<Doubles>;
 
 // Children with their parents, of d columns.
 struct Arrows {
@@ -72,7 +72,7 @@ class PyFamilies {
 
   const PyJointCounts& counts() const { return counts_; }
   Families view() const { return arrows_.view(table_.data(), group_.empty() ? nullptr : group_.data()); }
-  const double* strengths_or_null(const Strengths& s) const {
+  const double* concentrations_or_null(const Concentrations& s) const {
     if (!s) return nullptr;
     expect(s->shape(0) == arrows_.parent.size(), "strengths: one for each parent");
     for (std::size_t i = 0; i < s->shape(0); ++i) expect((*s)(i) >= 0, "strengths must not be negative");
@@ -110,18 +110,19 @@ class PyFamilies {
   std::vector<std::int32_t> group_;
 };
 
-Array<double, 1> py_strengths(const PyFamilies& self, const Doubles& grid) {
+Array<double, 1> py_concentrations(const PyFamilies& self, const Doubles& grid) {
   expect(grid.shape(0) > 0, "the grid is empty");
   const Families families = self.view();
   auto out = make_array<double, 1>({static_cast<std::size_t>(families.parent_start[families.count])});
   const nb::gil_scoped_release release;
-  family_strengths(self.counts().counts(), self.counts().tables(), families, self.counts().smoothing(),
-                   {grid.data(), grid.shape(0)}, out.data());
+  family_concentrations(self.counts().counts(), self.counts().tables(), families, self.counts().smoothing(),
+                        {grid.data(), grid.shape(0)}, out.data());
   return out;
 }
 
-std::tuple<Array<double, 2>, Array<std::int64_t, 1>> py_logs(const PyFamilies& self, const Strengths& strengths) {
-  const double* a = self.strengths_or_null(strengths);
+std::tuple<Array<double, 2>, Array<std::int64_t, 1>> py_logs(const PyFamilies& self,
+                                                             const Concentrations& concentrations) {
+  const double* a = self.concentrations_or_null(concentrations);
   const Families families = self.view();
   const std::vector<std::size_t> offset = family_offsets(self.counts().tables(), families);
   auto out = make_large<double, 2>({offset.back(), self.counts().classes()});
@@ -157,9 +158,9 @@ Ladder::Reals make_steps(const PyFamilies& self, std::size_t n, const std::optio
 }
 
 Array<double, 2> py_losses(const PyFamilies& self, const AnyCodes& codes, const Labels& y,
-                           const std::optional<Doubles>& w, const Strengths& strengths, const std::optional<Ints>& step,
-                           const std::optional<RealLogs>& logs) {
-  const double* a = self.strengths_or_null(strengths);
+                           const std::optional<Doubles>& w, const Concentrations& concentrations,
+                           const std::optional<Ints>& step, const std::optional<RealLogs>& logs) {
+  const double* a = self.concentrations_or_null(concentrations);
   const PyJointCounts& counted = self.counts();
   const Families families = self.view();
   const std::size_t n = codes.shape(1);
@@ -282,7 +283,7 @@ class PyNetwork {
   }
 
   // For a network whose columns are all discrete.
-  MatrixDoor door(const Doubles& prior, const MatrixCodes& codes) const {
+  FastMatrix door(const Doubles& prior, const MatrixCodes& codes) const {
     expect(!reals_, "real columns have no codes");
     const ScoreCodes scores = [this](const Packed& packed, double* out) {
       const auto score = [&](const auto* p) { network_scores(with({}), p, packed.n, out); };
@@ -290,7 +291,7 @@ class PyNetwork {
       if (packed.bytes == 2) return score(static_cast<const std::uint16_t*>(packed.code));
       score(static_cast<const std::uint32_t*>(packed.code));
     };
-    return open_door(prior, logs_.shape(1), sizes_, codes, scores, nb::find(*this));
+    return fast_matrix(prior, logs_.shape(1), sizes_, codes, scores, nb::find(*this));
   }
 
  private:
@@ -332,7 +333,7 @@ void bind_families(nb::module_& m) {
            "table: for each parent, that of the child and the parents up to it. group (families, classes): classes "
            "with\n"
            "one number share their counts.")
-      .def("strengths", &py_strengths, array("grid"),
+      .def("strengths", &py_concentrations, array("grid"),
            "For each parent of each family, the back-off strength of the grid with the best leave-one-out likelihood.")
       .def("logs", &py_logs, array("strengths").none(),
            "(log P(child | class, parents), offsets): the cells [parents in order][child] of one family after another, "

@@ -16,21 +16,21 @@ namespace {
 
 using Factors = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-MatrixDoor gaussian_door(const Doubles& prior, const Factors& terms) {
+FastMatrix fast_gaussian(const Doubles& prior, const Factors& terms) {
   const std::size_t K = prior.shape(0);
   expect(terms.shape(0) == 4 && terms.shape(1) == K, "terms must be (4, classes, columns)");
-  return open_door(prior, K, terms.shape(2), gaussian_rows(terms.data(), K), nb::cast(terms));
+  return fast_matrix(prior, K, terms.shape(2), gaussian_rows(terms.data(), K), nb::cast(terms));
 }
 
-MatrixDoor affine_door(const Doubles& prior, const Matrix& weight, const Doubles& bias, const Doubles& centre) {
+FastMatrix fast_affine(const Doubles& prior, const Matrix& weight, const Doubles& bias, const Doubles& centre) {
   const std::size_t K = prior.shape(0), d = weight.shape(1);
   expect(weight.shape(0) == K && bias.shape(0) == K && centre.shape(0) == d,
          "weight must be (classes, columns), bias (classes), centre (columns)");
-  return open_door(prior, K, d, affine_rows({weight.data(), bias.data(), centre.data(), K}),
-                   nb::make_tuple(weight, bias, centre));
+  return fast_matrix(prior, K, d, affine_rows({weight.data(), bias.data(), centre.data(), K}),
+                     nb::make_tuple(weight, bias, centre));
 }
 
-MatrixDoor quadratic_door(const Doubles& prior, const Matrix& mean, const Matrix& low, const Factors& factor,
+FastMatrix fast_quadratic(const Doubles& prior, const Matrix& mean, const Matrix& low, const Factors& factor,
                           const Doubles& constant) {
   const std::size_t K = prior.shape(0), d = mean.shape(1);
   expect(mean.shape(0) == K && low.shape(0) == K && low.shape(1) == d && constant.shape(0) == K,
@@ -38,8 +38,8 @@ MatrixDoor quadratic_door(const Doubles& prior, const Matrix& mean, const Matrix
   const bool shared = factor.shape(0) == 1;
   expect((shared || factor.shape(0) == K) && factor.shape(1) == d && factor.shape(2) == d,
          "factor must be (classes, columns, columns), or (1, columns, columns) for all classes");
-  return open_door(prior, K, d, quadratic_rows({mean.data(), low.data(), factor.data(), shared, constant.data(), K}),
-                   nb::make_tuple(mean, low, factor, constant));
+  return fast_matrix(prior, K, d, quadratic_rows({mean.data(), low.data(), factor.data(), shared, constant.data(), K}),
+                     nb::make_tuple(mean, low, factor, constant));
 }
 
 void make_codes(MatrixCodes* self, const Sizes& levels, const std::optional<Sizes>& cuts, const Doubles& at,
@@ -56,7 +56,7 @@ void make_codes(MatrixCodes* self, const Sizes& levels, const std::optional<Size
 }
 
 template <class Out>
-bool answer(const MatrixDoor& door, const Columns& x, void (Scorer::*how)(Out*) const, Out* out) {
+bool answer(const FastMatrix& door, const Columns& x, void (Scorer::*how)(Out*) const, Out* out) {
   const nb::gil_scoped_release release;
   return door.model->score(x, [&](std::unique_ptr<Part> part) {
     Scorer scorer(x.n, door.prior.shape(0), door.prior.data(), false);
@@ -67,7 +67,7 @@ bool answer(const MatrixDoor& door, const Columns& x, void (Scorer::*how)(Out*) 
 
 // None: not a matrix of this kind, or with something in it of which more is to be said. Then it is read as any table
 // is.
-nb::object ask(const MatrixDoor& door, nb::handle matrix, std::string_view how, std::size_t most) {
+nb::object ask(const FastMatrix& door, nb::handle matrix, std::string_view how, std::size_t most) {
   AnyMatrix x;
   if (!nb::try_cast(matrix, x, false)) return nb::none();
   const auto type = known_dtype(x.dtype());
@@ -93,31 +93,31 @@ nb::object ask(const MatrixDoor& door, nb::handle matrix, std::string_view how, 
 
 }  // namespace
 
-MatrixDoor open_door(const Doubles& prior, std::size_t classes, std::size_t columns, std::unique_ptr<FewRows> model,
-                     nb::object keep) {
+FastMatrix fast_matrix(const Doubles& prior, std::size_t classes, std::size_t columns, std::unique_ptr<FewRows> model,
+                       nb::object keep) {
   expect(prior.shape(0) > 0 && columns > 0, "at least one class and one column are needed");
   expect(prior.shape(0) == classes, "the prior must be of as many classes");
   return {columns, prior, std::move(model), std::move(keep)};
 }
 
-MatrixDoor open_door(const Doubles& prior, std::size_t classes, const std::vector<std::int64_t>& levels,
-                     const MatrixCodes& codes, ScoreCodes scores, nb::object keep) {
+FastMatrix fast_matrix(const Doubles& prior, std::size_t classes, const std::vector<std::int64_t>& levels,
+                       const MatrixCodes& codes, ScoreCodes scores, nb::object keep) {
   expect(codes.levels == levels, "the codes must be of as many levels as the model has");
-  return open_door(prior, classes, levels.size(), coded_rows(codes, classes, std::move(scores)), std::move(keep));
+  return fast_matrix(prior, classes, levels.size(), coded_rows(codes, classes, std::move(scores)), std::move(keep));
 }
 
-void bind_matrix_door(nb::module_& m) {
+void bind_fast_matrix(nb::module_& m) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
   nb::class_<MatrixCodes>(m, "MatrixCodes", "How a matrix becomes codes.")
       .def("__init__", &make_codes, array("levels"), array("cuts").none(), array("at"), array("here").none(),
            "How many levels each column has; how many cuts, and where (None: whole numbers are codes themselves); "
            "which\nlevels of all columns there are, the others being missing (None: all).");
-  nb::class_<MatrixDoor>(m, "MatrixDoor", "A model that answers for few rows of a matrix in one call.")
-      .def_static("gaussian", &gaussian_door, array("prior"), array("terms"),
+  nb::class_<FastMatrix>(m, "MatrixDoor", "A model that answers for few rows of a matrix in one call.")
+      .def_static("gaussian", &fast_gaussian, array("prior"), array("terms"),
                   "Scores sum_j log N(x_j; mean, var), from gaussian_terms; nothing for NaN.")
-      .def_static("affine", &affine_door, array("prior"), array("weight"), array("bias"), array("centre"),
+      .def_static("affine", &fast_affine, array("prior"), array("weight"), array("bias"), array("centre"),
                   "Scores bias + weight (x - centre).")
-      .def_static("quadratic", &quadratic_door, array("prior"), array("mean"), array("low"), array("factor"),
+      .def_static("quadratic", &fast_quadratic, array("prior"), array("mean"), array("low"), array("factor"),
                   array("constant"), "Scores constant - |factor (x - mean - low)|^2 / 2, factor lower triangular.")
       .def("ask", &ask, nb::arg("matrix"), nb::arg("how"), nb::arg("most"),
            "'proba', 'log_proba' or 'best' of each row; None for another question, for anything but a matrix of "

@@ -1,4 +1,4 @@
-// The Python class _core.MatrixDoor, open to binding files that bring another model.
+// The Python class _core.FastMatrix, open to binding files that bring another model.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace tb::bind {
 
-struct MatrixDoor {
+struct FastMatrix {
   std::size_t columns;
   Doubles prior;
   std::unique_ptr<const FewRows> model;
@@ -15,10 +15,10 @@ struct MatrixDoor {
 };
 
 // Throws unless prior has so many classes.
-MatrixDoor open_door(const Doubles& prior, std::size_t classes, std::size_t columns, std::unique_ptr<FewRows> model,
-                     nb::object keep);
+FastMatrix fast_matrix(const Doubles& prior, std::size_t classes, std::size_t columns, std::unique_ptr<FewRows> model,
+                       nb::object keep);
 // The same of a model that reads codes of the columns that have so many levels.
-MatrixDoor open_door(const Doubles& prior, std::size_t classes, const std::vector<std::int64_t>& levels,
-                     const MatrixCodes& codes, ScoreCodes scores, nb::object keep);
+FastMatrix fast_matrix(const Doubles& prior, std::size_t classes, const std::vector<std::int64_t>& levels,
+                       const MatrixCodes& codes, ScoreCodes scores, nb::object keep);
 
 }  // namespace tb::bind

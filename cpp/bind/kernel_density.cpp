@@ -1,4 +1,4 @@
-// Kernel densities: tally, bandwidth, tables and log density. See core/density/kernel_statistics.hpp and
+// Kernel densities: statistics, bandwidth, tables and log density. See core/density/kernel_statistics.hpp and
 // core/density/kernel_density.hpp.
 #include "core/density/kernel_density.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 using Ints1 = Array<std::int64_t, 1>;
 using Doubles1 = Array<double, 1>;
 using Doubles2 = Array<double, 2>;
-using Tally = std::tuple<Ints1, Doubles1, Doubles1>;
+using Statistics = std::tuple<Ints1, Doubles1, Doubles1>;
 
 template <class T, int N>
 Array<T, N> hand_over(std::vector<T>&& from, const std::size_t (&shape)[N]) {
@@ -35,7 +35,7 @@ Array<T, 1> hand_over(std::vector<T>&& from) {
   return hand_over<T, 1>(std::move(from), shape);
 }
 
-Tally hand_over(KernelTally&& t) {
+Statistics hand_over(KernelStatistics&& t) {
   return {hand_over(std::move(t.start)), hand_over(std::move(t.value)), hand_over(std::move(t.weight))};
 }
 
@@ -52,28 +52,28 @@ KernelView view_of(const Sizes& start, const Doubles& value, const Doubles& weig
   return {start.data(), value.data(), weight.data(), start.shape(0) - 1};
 }
 
-std::size_t columns_of(const KernelView& tally, std::size_t K) {
-  if (K == 0 || tally.entries % K != 0) throw nb::value_error("the tally does not fit the number of classes");
-  return tally.entries / K;
+std::size_t columns_of(const KernelView& statistics, std::size_t K) {
+  if (K == 0 || statistics.entries % K != 0) throw nb::value_error("the tally does not fit the number of classes");
+  return statistics.entries / K;
 }
 
-Tally tally(const PyColumns& cols, const Labels& y, const std::optional<Doubles>& w, std::size_t K) {
+Statistics statistics(const PyColumns& cols, const Labels& y, const std::optional<Doubles>& w, std::size_t K) {
   if (y.shape(0) != cols.view.n) throw nb::value_error("labels have another length than the table");
   const Rows rows{y.data(), weights_or_null(w, cols.view.n)};
-  KernelTally out;
+  KernelStatistics out;
   {
     const nb::gil_scoped_release release;
-    out = kernel_tally(cols.view, rows, K);
+    out = kernel_statistics(cols.view, rows, K);
   }
   return hand_over(std::move(out));
 }
 
-Tally combine(const Sizes& start_a, const Doubles& value_a, const Doubles& weight_a, const Sizes& start_b,
-              const Doubles& value_b, const Doubles& weight_b, int sign) {
+Statistics combine(const Sizes& start_a, const Doubles& value_a, const Doubles& weight_a, const Sizes& start_b,
+                   const Doubles& value_b, const Doubles& weight_b, int sign) {
   const KernelView a = view_of(start_a, value_a, weight_a), b = view_of(start_b, value_b, weight_b);
   if (a.entries != b.entries) throw nb::value_error("the two tallies have another number of entries");
   if (sign != 1 && sign != -1) throw nb::value_error("sign must be 1 (add) or -1 (subtract)");
-  KernelTally out;
+  KernelStatistics out;
   {
     const nb::gil_scoped_release release;
     out = kernel_combine(a, b, sign);
@@ -152,7 +152,7 @@ void add_kernel_part(PyScorer& self, const PyColumns& cols, const Sizes& start, 
 
 void bind_kernel(nb::module_& m) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-  m.def("kernel_tally", &tally, nb::arg("cols"), array("y"), array("w").none(), nb::arg("K"),
+  m.def("kernel_tally", &statistics, nb::arg("cols"), array("y"), array("w").none(), nb::arg("K"),
         "(start, value, weight): the distinct values of each column and class with their weights; entry column * K + "
         "class.");
   m.def("kernel_combine", &combine, array("start_a"), array("value_a"), array("weight_a"), array("start_b"),

@@ -20,13 +20,14 @@ Array<double, 1> py_class_distances(const PyColumns& cols, const Labels& y, cons
   return out;
 }
 
-// The Python class _core.LeftOutRows: the rows that are left out one at a time; keeps the arrays alive.
-struct PyLeftRows {
+// The Python class _core.LeaveOneOutRows: the rows that are left out one at a time; keeps the arrays alive.
+struct PyLeaveOneOutRows {
   Rows row;
   Sizes start;
   Matrix about;
 
-  PyLeftRows(const Rows& which, const Sizes& starts, const Matrix& said) : row(which), start(starts), about(said) {
+  PyLeaveOneOutRows(const Rows& which, const Sizes& starts, const Matrix& said)
+      : row(which), start(starts), about(said) {
     expect(start.shape(0) > 0 && about.shape(0) == 5 && about.shape(1) == row.shape(0),
            "start must be (classes + 1), about (5, rows)");
   }
@@ -62,22 +63,22 @@ struct PyFrames {
   }
 };
 
-Array<double, 2> py_left_out_losses(const PyColumns& cols, const Matrix& mean, const Matrix& low, const Doubles& prior,
-                                    const PyLeftRows& rows, const PyFrames& frames, const Places& frame,
-                                    std::size_t outside) {
+Array<double, 2> py_leave_one_out_losses(const PyColumns& cols, const Matrix& mean, const Matrix& low,
+                                         const Doubles& prior, const PyLeaveOneOutRows& rows, const PyFrames& frames,
+                                         const Places& frame, std::size_t outside) {
   const std::size_t d = cols.view.d, K = mean.shape(0), A = frame.shape(0), G = frames.gamma.shape(0);
   expect(mean.shape(1) == d && low.shape(0) == K && low.shape(1) == d && prior.shape(0) == K,
          "mean and low must be (classes, columns), prior (classes)");
   expect(frame.shape(1) == 2 && frame.shape(2) == K, "frame must be (alphas, 2, classes)");
-  const LeftOut job{cols.view,    mean.data(), low.data(),   prior.data(),  K, A, G, frames.gamma.data(),
-                    frame.data(), outside,     rows.view(K), frames.view(d)};
+  const LeaveOneOut job{cols.view,    mean.data(), low.data(),   prior.data(),  K, A, G, frames.gamma.data(),
+                        frame.data(), outside,     rows.view(K), frames.view(d)};
   auto out = make_array<double, 2>({A, G});
   const nb::gil_scoped_release release;
-  left_out_losses(job, out.data());
+  leave_one_out_losses(job, out.data());
   return out;
 }
 
-// The Python class _core.AxisRows: rows with the variances of the tally without each; keeps the arrays alive.
+// The Python class _core.AxisRows: rows with the variances of the statistics without each; keeps the arrays alive.
 struct PyAxisRows {
   Cube away, own;
   Matrix shared, level;
@@ -97,12 +98,12 @@ struct PyAxisRows {
   }
 };
 
-Array<double, 2> py_left_out_axes(const PyAxisRows& rows, const Matrix& prior, const Labels& y, const Doubles& weight,
-                                  const Doubles& alpha, const Doubles& gamma) {
+Array<double, 2> py_leave_one_out_diagonal(const PyAxisRows& rows, const Matrix& prior, const Labels& y,
+                                           const Doubles& weight, const Doubles& alpha, const Doubles& gamma) {
   const std::size_t n = rows.away.shape(0), K = rows.away.shape(1), A = alpha.shape(0), G = gamma.shape(0);
   expect(PyAxisRows::is(prior, n, K), "prior must be (rows, classes)");
   expect(y.shape(0) == n && weight.shape(0) == n, "y and weight must be (rows)");
-  LeftOutAxes job{};
+  LeaveOneOutDiagonal job{};
   job.rows = n;
   job.classes = K;
   job.d = rows.away.shape(2);
@@ -120,19 +121,20 @@ Array<double, 2> py_left_out_axes(const PyAxisRows& rows, const Matrix& prior, c
   job.gamma = gamma.data();
   auto out = make_array<double, 2>({A, G});
   const nb::gil_scoped_release release;
-  left_out_axes(job, out.data());
+  leave_one_out_diagonal(job, out.data());
   return out;
 }
 
 }  // namespace
 
-void bind_left_out(nb::module_& m) {
+void bind_leave_one_out(nb::module_& m) {
   m.attr("LOG_DET_TERMS") = kLogDetTerms;
   m.def("class_distances", &py_class_distances, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("mean").noconvert(),
         nb::arg("low").noconvert(),
         "|x - mean_y - low_y|^2 of each row; NaN for a row with a missing value or a negative y.");
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-  nb::class_<PyLeftRows>(m, "LeftOutRows", "Rows that are left out one at a time, class by class in order of size.")
+  nb::class_<PyLeaveOneOutRows>(m, "LeftOutRows",
+                                "Rows that are left out one at a time, class by class in order of size.")
       .def(nb::init<const Rows&, const Sizes&, const Matrix&>(), array("row"), array("start"), array("about"),
            "row: which of the table; start: where each class starts; about: size, step, grow, weight and prior of "
            "each.");
@@ -140,7 +142,7 @@ void bind_left_out(nb::module_& m) {
       .def(nb::init<const Cube&, const Matrix&, const Matrix&, const Cube&, const Doubles&>(), array("vector"),
            array("value"), array("about"), array("log_det"), array("gamma"),
            "about: share, trace and level of the frames; log_det: its series in the level.");
-  m.def("left_out_losses", &py_left_out_losses, nb::arg("cols"), array("mean"), array("low"), array("prior"),
+  m.def("left_out_losses", &py_leave_one_out_losses, nb::arg("cols"), array("mean"), array("low"), array("prior"),
         nb::arg("rows"), nb::arg("frames"), array("frame"), nb::arg("outside"),
         "(alphas, gammas): the weighted sum of -log P(class | x), each row left out; see "
         "core/discriminant/leave_one_out.hpp.\n"
@@ -149,7 +151,7 @@ void bind_left_out(nb::module_& m) {
       .def(nb::init<const Cube&, const Cube&, const Matrix&, const Matrix&, const Bytes&>(), array("away"),
            array("own"), array("shared"), array("level"), array("there"),
            "See core/discriminant/leave_one_out_diagonal.hpp.");
-  m.def("left_out_axes", &py_left_out_axes, nb::arg("rows"), array("prior"), array("y"), array("weight"),
+  m.def("left_out_axes", &py_leave_one_out_diagonal, nb::arg("rows"), array("prior"), array("y"), array("weight"),
         array("alpha"), array("gamma"),
         "(alphas, gammas): the same for covariances along the axes; see core/discriminant/leave_one_out_diagonal.hpp.");
 }

@@ -67,7 +67,7 @@ NB_MODULE(_core, m) {
       nullptr);
 
   tb::bind::bind_columns(m);
-  tb::bind::bind_tallies(m);
+  tb::bind::bind_statistics(m);
   tb::bind::bind_tables(m);
   tb::bind::bind_scores(m);
   tb::bind::bind_cuts(m);
@@ -79,13 +79,13 @@ NB_MODULE(_core, m) {
   tb::bind::bind_json(m);
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
-  tb::bind::bind_matrix_door(m);
+  tb::bind::bind_fast_matrix(m);
   tb::bind::bind_joint_counts(m);
   tb::bind::bind_families(m);
   tb::bind::bind_averaged(m);
-  tb::bind::bind_left_out(m);
+  tb::bind::bind_leave_one_out(m);
   tb::bind::bind_chains(m);
   tb::bind::bind_ensemble_choices(m);
   tb::bind::bind_boosting(m);
-  tb::bind::bind_nearest(m);
+  tb::bind::bind_neighbors(m);
 }

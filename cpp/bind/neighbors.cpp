@@ -25,8 +25,8 @@ Points points_of(const Matrix& points, const std::optional<Matrix>& root) {
   return {points.data(), n, d, root ? root->data() : nullptr};
 }
 
-std::pair<Array<std::int32_t, 2>, Array<double, 2>> py_nearest(const Points& points, const Matrix& rows,
-                                                               std::int64_t most) {
+std::pair<Array<std::int32_t, 2>, Array<double, 2>> py_neighbors(const Points& points, const Matrix& rows,
+                                                                 std::int64_t most) {
   expect(rows.shape(1) == points.dimensions(), "rows must have the dimensions of the points");
   expect(most >= 0 && most < std::int64_t{1} << 31, "most must lie between 0 and 2**31");
   expect(all_near(rows), "rows must be finite");
@@ -40,7 +40,7 @@ std::pair<Array<std::int32_t, 2>, Array<double, 2>> py_nearest(const Points& poi
 
 }  // namespace
 
-void bind_nearest(nb::module_& m) {
+void bind_neighbors(nb::module_& m) {
   nb::class_<Points>(m, "Points", "Points of which the nearest are asked for.")
       .def(
           "__init__",
@@ -50,7 +50,7 @@ void bind_nearest(nb::module_& m) {
           nb::arg("points").noconvert(), nb::arg("root").noconvert().none() = nb::none(),
           "points: (points, dimensions). root: (dimensions, dimensions), lower triangular; distances are |root (x - "
           "point)|.")
-      .def("nearest", &py_nearest, nb::arg("rows").noconvert(), nb::arg("most"),
+      .def("nearest", &py_neighbors, nb::arg("rows").noconvert(), nb::arg("most"),
            "(index, squared distance), (rows, most) each: the nearest points, the nearest first, and of equally near "
            "ones\nthe first. Where there are fewer, the others are -1, infinitely far away.");
 }

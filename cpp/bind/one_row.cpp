@@ -1,6 +1,6 @@
 // One row at a time: a dict becomes numbers and codes, and the terms of core/rowpath/row_model.hpp do the rest.
-// A fast path only: whatever is unusual (a new class, a key never met, a value of the wrong type) is answered with "not
-// done", and the caller takes the careful way through a table.
+// A fast path only: whatever is unusual (a new class, a key unseen, a value of the wrong type) is answered with "not
+// done", and the caller takes the general path through a table.
 #include "core/rowpath/row_model.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -21,8 +21,8 @@ void expect(bool fits) {
 }
 
 // What a distribution knows of its columns: the base of all doors of this module.
-struct DoorPart {
-  virtual ~DoorPart() = default;
+struct FastRowTerm {
+  virtual ~FastRowTerm() = default;
   virtual RowTerm& term() = 0;
   virtual std::size_t classes() const = 0;
   virtual Place place(std::size_t i) = 0;
@@ -43,9 +43,9 @@ void expect_shape(const Matrix& a, const Columns1& columns, const Matrix& like) 
 }
 
 template <class Term>
-struct NumbersDoor : DoorPart {
+struct FastNumbers : FastRowTerm {
   template <class... A>
-  explicit NumbersDoor(Columns1 which, A&&... arguments) : core(std::forward<A>(arguments)...) {
+  explicit FastNumbers(Columns1 which, A&&... arguments) : core(std::forward<A>(arguments)...) {
     columns = std::move(which);
   }
   RowTerm& term() override { return core; }
@@ -57,10 +57,10 @@ struct NumbersDoor : DoorPart {
   Term core;
 };
 
-struct GaussianDoor : NumbersDoor<GaussianRow> {
-  GaussianDoor(Columns1 which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof,
+struct FastGaussian : FastNumbers<GaussianRow> {
+  FastGaussian(Columns1 which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof,
                bool shared, double smoothing)
-      : NumbersDoor(which, (check(which, n, mean, low, m2), n.shape(0)), which.size(),
+      : FastNumbers(which, (check(which, n, mean, low, m2), n.shape(0)), which.size(),
                     GaussianSums{n.data(), mean.data(), low.data(), m2.data()},
                     GaussianOptions{ddof, shared, smoothing}) {}
   static void check(const Columns1& which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2) {
@@ -74,9 +74,9 @@ struct GaussianDoor : NumbersDoor<GaussianRow> {
   }
 };
 
-struct PoissonDoor : NumbersDoor<PoissonRow> {
-  PoissonDoor(Columns1 which, const Matrix& n, const Matrix& sum, const Doubles& alpha)
-      : NumbersDoor(which, (check(which, n, sum, alpha), n.shape(0)), which.size(), n.data(), sum.data(),
+struct FastPoisson : FastNumbers<PoissonRow> {
+  FastPoisson(Columns1 which, const Matrix& n, const Matrix& sum, const Doubles& alpha)
+      : FastNumbers(which, (check(which, n, sum, alpha), n.shape(0)), which.size(), n.data(), sum.data(),
                     alpha.data()) {}
   static void check(const Columns1& which, const Matrix& n, const Matrix& sum, const Doubles& alpha) {
     expect_shape(n, which, n), expect_shape(sum, which, n);
@@ -89,9 +89,9 @@ struct PoissonDoor : NumbersDoor<PoissonRow> {
   }
 };
 
-struct MultinomialDoor : NumbersDoor<MultinomialRow> {
-  MultinomialDoor(Columns1 which, const Matrix& sum, const Doubles& alpha)
-      : NumbersDoor(which, (check(which, sum, alpha), sum.shape(0)), which.size(), sum.data(), alpha.data()) {}
+struct FastMultinomial : FastNumbers<MultinomialRow> {
+  FastMultinomial(Columns1 which, const Matrix& sum, const Doubles& alpha)
+      : FastNumbers(which, (check(which, sum, alpha), sum.shape(0)), which.size(), sum.data(), alpha.data()) {}
   static void check(const Columns1& which, const Matrix& sum, const Doubles& alpha) {
     expect_shape(sum, which, sum);
     expect(alpha.shape(0) == which.size());
@@ -103,9 +103,9 @@ struct MultinomialDoor : NumbersDoor<MultinomialRow> {
   }
 };
 
-struct ThresholdDoor : NumbersDoor<ThresholdRow> {
-  ThresholdDoor(Columns1 which, const Matrix& no, const Matrix& yes, const Doubles& alpha, double threshold)
-      : NumbersDoor(which, (PoissonDoor::check(which, no, yes, alpha), no.shape(0)), which.size(), no.data(),
+struct FastThreshold : FastNumbers<ThresholdRow> {
+  FastThreshold(Columns1 which, const Matrix& no, const Matrix& yes, const Doubles& alpha, double threshold)
+      : FastNumbers(which, (FastPoisson::check(which, no, yes, alpha), no.shape(0)), which.size(), no.data(),
                     yes.data(), alpha.data(), threshold) {}
   nb::dict sums() const {
     nb::dict out;
@@ -143,8 +143,8 @@ nb::dict sums_of(const LevelsRow& levels) {
   return out;
 }
 
-struct LevelsDoor : DoorPart {
-  LevelsDoor(const nb::dict& levels, const std::vector<Matrix>& count, const std::vector<Exist>& exist,
+struct FastLevels : FastRowTerm {
+  FastLevels(const nb::dict& levels, const std::vector<Matrix>& count, const std::vector<Exist>& exist,
              const std::vector<double>& number, double alpha, bool other, const Booleans& grows, const Booleans& truths)
       : core(count.empty() ? 0 : count[0].shape(0), level_columns(count, exist, number, grows), alpha, other) {
     expect(levels.size() == count.size() && truths.size() == count.size());
@@ -176,10 +176,10 @@ struct LevelsDoor : DoorPart {
   std::vector<LevelReader> readers_;
 };
 
-struct CutsDoor : NumbersDoor<CutsRow> {
-  CutsDoor(Columns1 which, const std::vector<Doubles>& points, const std::vector<Matrix>& count,
+struct FastCuts : FastNumbers<CutsRow> {
+  FastCuts(Columns1 which, const std::vector<Doubles>& points, const std::vector<Matrix>& count,
            const std::vector<Exist>& exist, const std::vector<double>& number, double alpha, bool other)
-      : NumbersDoor(which,
+      : FastNumbers(which,
                     (expect(points.size() == which.size() && count.size() == which.size() && !count.empty()),
                      count[0].shape(0)),
                     copied(points), level_columns(count, exist, number, Booleans(count.size(), false)), alpha, other) {}
@@ -191,9 +191,9 @@ struct CutsDoor : NumbersDoor<CutsRow> {
   nb::dict sums() const { return sums_of(core.levels); }
 };
 
-class RowDoor {
+class FastRow {
  public:
-  RowDoor(const nb::list& names, nb::dict classes, const Doubles& weight, const nb::object& prior, nb::list parts,
+  FastRow(const nb::list& names, nb::dict classes, const Doubles& weight, const nb::object& prior, nb::list parts,
           nb::object lock)
       : classes_(std::move(classes)),
         parts_(std::move(parts)),
@@ -204,7 +204,7 @@ class RowDoor {
     expect(nb::len(classes_) == K);
     std::vector<Place> places(nb::len(names));
     for (nb::handle item : parts_) {
-      auto& part = nb::cast<DoorPart&>(item);
+      auto& part = nb::cast<FastRowTerm&>(item);
       expect(part.classes() == K);
       for (std::size_t i = 0; i < part.columns.size(); ++i) {
         expect(part.columns[i] < places.size());
@@ -252,7 +252,7 @@ class RowDoor {
     return true;
   }
 
-  // {label: probability}, or None for the careful way.
+  // {label: probability}, or None for the general path.
   nb::object proba(nb::handle row) {
     const double* found = PyDict_CheckExact(row.ptr()) && reader_.read(row, false) ? model_.proba() : nullptr;
     if (!found) return nb::none();
@@ -276,7 +276,7 @@ class RowDoor {
   }
 
  private:
-  // A lookup that raised (an unhashable value, say) is not an error yet: the careful way says it in words.
+  // A lookup that raised (an unhashable value, say) is not an error yet: the general path says it in words.
   static bool careful() {
     PyErr_Clear();
     return false;
@@ -291,7 +291,7 @@ class RowDoor {
 
   static std::vector<RowTerm*> terms_of(const nb::list& parts) {
     std::vector<RowTerm*> out;
-    for (nb::handle part : parts) out.push_back(&nb::cast<DoorPart&>(part).term());
+    for (nb::handle part : parts) out.push_back(&nb::cast<FastRowTerm&>(part).term());
     return out;
   }
 
@@ -332,61 +332,61 @@ void bind_row(nb::module_& m) {
           "__exit__", [](Lock& self, nb::handle, nb::handle, nb::handle) { self.leave(); }, nb::arg("kind").none(),
           nb::arg("error").none(), nb::arg("trace").none());
 
-  nb::class_<DoorPart>(m, "DoorPart", "What one distribution knows of a row: its columns, and sums of its own.");
+  nb::class_<FastRowTerm>(m, "DoorPart", "What one distribution knows of a row: its columns, and sums of its own.");
 
-  nb::class_<GaussianDoor, DoorPart>(m, "GaussianDoor")
+  nb::class_<FastGaussian, FastRowTerm>(m, "GaussianDoor")
       .def(nb::init<Columns1, const Matrix&, const Matrix&, const Matrix&, const Matrix&, int, bool, double>(),
            nb::arg("columns"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
            nb::arg("m2").noconvert(), nb::arg("ddof"), nb::arg("shared"), nb::arg("var_smoothing"))
-      .def("sums", &GaussianDoor::sums);
+      .def("sums", &FastGaussian::sums);
 
-  nb::class_<PoissonDoor, DoorPart>(m, "PoissonDoor")
+  nb::class_<FastPoisson, FastRowTerm>(m, "PoissonDoor")
       .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&>(), nb::arg("columns"),
            nb::arg("n").noconvert(), nb::arg("sum").noconvert(), nb::arg("alpha").noconvert())
-      .def("sums", &PoissonDoor::sums);
+      .def("sums", &FastPoisson::sums);
 
-  nb::class_<MultinomialDoor, DoorPart>(m, "MultinomialDoor")
+  nb::class_<FastMultinomial, FastRowTerm>(m, "MultinomialDoor")
       .def(nb::init<Columns1, const Matrix&, const Doubles&>(), nb::arg("columns"), nb::arg("sum").noconvert(),
            nb::arg("alpha").noconvert())
-      .def("sums", &MultinomialDoor::sums);
+      .def("sums", &FastMultinomial::sums);
 
-  nb::class_<ThresholdDoor, DoorPart>(m, "ThresholdDoor")
+  nb::class_<FastThreshold, FastRowTerm>(m, "ThresholdDoor")
       .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&, double>(), nb::arg("columns"),
            nb::arg("no").noconvert(), nb::arg("yes").noconvert(), nb::arg("alpha").noconvert(), nb::arg("threshold"))
-      .def("sums", &ThresholdDoor::sums);
+      .def("sums", &FastThreshold::sums);
 
-  nb::class_<LevelsDoor, DoorPart>(m, "LevelsDoor", "levels: column -> {label: code}; it becomes the door's own.")
+  nb::class_<FastLevels, FastRowTerm>(m, "LevelsDoor", "levels: column -> {label: code}; it becomes the door's own.")
       .def(nb::init<const nb::dict&, const std::vector<Matrix>&, const std::vector<Exist>&, const std::vector<double>&,
                     double, bool, const Booleans&, const Booleans&>(),
            nb::arg("levels"), nb::arg("count"), nb::arg("exist"), nb::arg("number"), nb::arg("alpha"), nb::arg("other"),
            nb::arg("grows"), nb::arg("truths"))
-      .def("sums", &LevelsDoor::sums)
-      .def("added", &LevelsDoor::added)
-      .def_prop_ro("moves", &LevelsDoor::moves, "How often counts were moved to make room for more levels.");
+      .def("sums", &FastLevels::sums)
+      .def("added", &FastLevels::added)
+      .def_prop_ro("moves", &FastLevels::moves, "How often counts were moved to make room for more levels.");
 
-  nb::class_<CutsDoor, DoorPart>(m, "CutsDoor")
+  nb::class_<FastCuts, FastRowTerm>(m, "CutsDoor")
       .def(nb::init<Columns1, const std::vector<Doubles>&, const std::vector<Matrix>&, const std::vector<Exist>&,
                     const std::vector<double>&, double, bool>(),
            nb::arg("columns"), nb::arg("points"), nb::arg("count"), nb::arg("exist"), nb::arg("number"),
            nb::arg("alpha"), nb::arg("other"))
-      .def("sums", &CutsDoor::sums);
+      .def("sums", &FastCuts::sums);
 
-  nb::class_<RowDoor>(m, "RowDoor",
+  nb::class_<FastRow>(m, "RowDoor",
                       "Learns and scores one dict at a time. prior: what is added to each class weight, or log priors.")
       .def(nb::init<const nb::list&, nb::dict, const Doubles&, const nb::object&, nb::list, nb::object>(),
            nb::arg("names"), nb::arg("classes"), nb::arg("weight").noconvert(), nb::arg("prior"), nb::arg("parts"),
            nb::arg("lock"))
-      .def("let_in", &RowDoor::let_in, nb::arg("rows"))
-      .def("learn_unlocked", &RowDoor::learn_unlocked, nb::arg("row").none(), nb::arg("label").none(),
+      .def("let_in", &FastRow::let_in, nb::arg("rows"))
+      .def("learn_unlocked", &FastRow::learn_unlocked, nb::arg("row").none(), nb::arg("label").none(),
            nb::arg("weight").none(), nb::arg("half_life").none())
-      .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"),
+      .def("learn", &FastRow::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"),
            nb::arg("half_life") = nb::none())
-      .def("forget", &RowDoor::forget, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
-      .def("decay", &RowDoor::decay, nb::arg("factor"))
-      .def("proba", &RowDoor::proba, nb::arg("row").none())
-      .def("weight", &RowDoor::weight)
-      .def_prop_ro("changes", &RowDoor::changes, "How often it has learned, forgotten or faded.")
-      .def_prop_ro("learned", &RowDoor::learned, "Rows learned since the door was opened.");
+      .def("forget", &FastRow::forget, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
+      .def("decay", &FastRow::decay, nb::arg("factor"))
+      .def("proba", &FastRow::proba, nb::arg("row").none())
+      .def("weight", &FastRow::weight)
+      .def_prop_ro("changes", &FastRow::changes, "How often it has learned, forgotten or faded.")
+      .def_prop_ro("learned", &FastRow::learned, "Rows learned since the door was opened.");
 }
 
 }  // namespace tb::bind

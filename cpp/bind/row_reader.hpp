@@ -1,4 +1,4 @@
-// A row that comes as a dict becomes numbers and codes. False, here, is always: take the careful way through a table.
+// A row that comes as a dict becomes numbers and codes. False, here, is always: take the general path through a table.
 #pragma once
 #include <cmath>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace tb::bind {
 
-// Labels to codes, and the labels that were met for the first time.
+// Labels to codes, and the labels that were seen for the first time.
 struct LevelReader {
   nb::dict codes;
   std::int64_t* slot;
-  bool other;   // asked for a label never met: an answer, not a warning
+  bool other;   // asked for a label unseen: an answer, not a warning
   bool grows;   // may learn new labels
   bool truths;  // its type lists False and True
   nb::object numpy_bool;
@@ -28,7 +28,7 @@ struct LevelReader {
     return beyond == 0 && number > -(1LL << 53) && number < (1LL << 53);
   }
 
-  // False: the careful way.
+  // False: the general path.
   bool read(PyObject* value, bool learning) {
     *slot = kNoCode;
     fresh = nullptr;
@@ -107,7 +107,7 @@ class RowReader {
     if (met == kRefused) return false;
     for (std::size_t j = met; j < places_.size(); ++j) {
       PyObject* value = PyDict_GetItemWithError(row.ptr(), names_[j].ptr());
-      if (!value && PyErr_Occurred()) {  // a lookup that raised is not an error yet: the careful way says it in words
+      if (!value && PyErr_Occurred()) {  // a lookup that raised is not an error yet: the general path says it in words
         PyErr_Clear();
         return false;
       }

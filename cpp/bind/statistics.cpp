@@ -158,7 +158,7 @@ bool py_check_csr(const PyCsr& x) {
 
 }  // namespace
 
-void bind_tallies(nb::module_& m) {
+void bind_statistics(nb::module_& m) {
   const auto cols = nb::arg("cols");
   const auto y = nb::arg("y").noconvert();
   const auto w = nb::arg("w").noconvert().none();

@@ -77,8 +77,8 @@ void fill(const CellFill& f) {
     const std::uint32_t* level = all ? nullptr : f.met[k].level;
     const std::size_t levels = level ? f.met[k].count : size;
     const double* laid_up = family.total == kNoTotal ? nullptr : total_of<lanes>(f, family, size);
-    const double more = f.strength ? f.strength[k] : f.alpha;
-    const double shared = f.strength ? more : f.alpha * f.levels[k];
+    const double more = f.concentration ? f.concentration[k] : f.alpha;
+    const double shared = f.concentration ? more : f.alpha * f.levels[k];
     const double even = 1.0 / f.levels[k];
     for (int i = 0; i < L::parts; ++i) {
       double* p = f.p + f.first[k] * lanes + i * L::width;
@@ -91,7 +91,7 @@ void fill(const CellFill& f) {
         Part n;
         count.read(x * family.stride, i * L::width, n);
         total += n;
-        if (all && !f.strength) *reinterpret_cast<Part*>(p + x * lanes) = n;  // for the second time
+        if (all && !f.concentration) *reinterpret_cast<Part*>(p + x * lanes) = n;  // for the second time
       }
       total -= f.removed;
       total = total > 0.0 ? total : Part{};
@@ -100,14 +100,14 @@ void fill(const CellFill& f) {
         const std::size_t x = level ? level[q] : q;
         Part& out = *reinterpret_cast<Part*>(p + x * lanes);
         Part n;
-        if (all && !f.strength && !laid_up)
+        if (all && !f.concentration && !laid_up)
           n = out;
         else
           count.read(x * family.stride, i * L::width, n);
         n -= f.removed;
         n = n > 0.0 ? n : Part{};
         // Without counts and without smoothing: what it tends to as the smoothing goes to zero.
-        if (f.strength)
+        if (f.concentration)
           out = below > 0.0 ? (n + more * out) / below : out;
         else
           out = below > 0.0 ? (n + more) / below : even - Part{};

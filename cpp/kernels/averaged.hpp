@@ -45,12 +45,12 @@ struct CellFill {
   std::size_t parents;
   const double* levels;  // how many levels share the probability; with alpha: Laplace
   double alpha;
-  const double* strength;  // or null. Back-off: p holds the estimate with a parent fewer
-  double removed;          // taken from each count
-  const double* totals;    // (…, of_totals), from the class of the first lane on; see Family::total
-  std::size_t of_totals;   // classes of the totals
-  const Met* met;          // of each column; null: all levels of all
-  double* p;               // (levels of all columns, lanes)
+  const double* concentration;  // or null. Back-off: p holds the estimate with a parent fewer
+  double removed;               // taken from each count
+  const double* totals;         // (…, of_totals), from the class of the first lane on; see Family::total
+  std::size_t of_totals;        // classes of the totals
+  const Met* met;               // of each column; null: all levels of all
+  double* p;                    // (levels of all columns, lanes)
 };
 
 // Columns whose factors are multiplied with one another before a row's product takes them: one look-up instead of

@@ -50,7 +50,7 @@ TB_INLINE float less(float n, float unit) { return n > unit ? n - unit : 0.0f; }
 template <std::size_t fixed>
 TB_INLINE void child_out(const LeaveOut& t) {
   const std::size_t K = fixed ? fixed : t.classes;
-  const float a = t.strength;
+  const float a = t.concentration;
   for (std::size_t r = 0; r < t.rows; ++r) {
     if (t.context[r] == kNoCell || t.child[r] == kNoCell) continue;
     const float* n = t.n + (t.context[r] * t.bins + t.child[r]) * K;
@@ -64,9 +64,10 @@ TB_INLINE void child_out(const LeaveOut& t) {
   }
 }
 
-// p times (n + s) / (N p + s), s = strength * p + worth: how often the value came by how often it was to be expected.
-TB_INLINE float lifted(float p, float n, float total, float strength, float worth) {
-  return p * (n + (strength * p + worth)) / ((total + strength) * p + worth);
+// p times (n + s) / (N p + s), s = concentration * p + worth: how often the value came by how often it was to be
+// expected.
+TB_INLINE float lifted(float p, float n, float total, float concentration, float worth) {
+  return p * (n + (concentration * p + worth)) / ((total + concentration) * p + worth);
 }
 
 template <std::size_t fixed>
@@ -80,7 +81,7 @@ TB_INLINE void child_lifts_out(const LeaveOut& t) {
     const std::size_t y = static_cast<std::size_t>(t.y[r]);
     for (std::size_t c = 0; c < K; ++c) {
       const float unit = c == y ? t.unit[r] : 0.0f;
-      p[c] = lifted(p[c], less(n[c], unit), less(total[c], unit), t.strength, t.worth);
+      p[c] = lifted(p[c], less(n[c], unit), less(total[c], unit), t.concentration, t.worth);
     }
   }
 }
@@ -88,7 +89,7 @@ TB_INLINE void child_lifts_out(const LeaveOut& t) {
 template <std::size_t fixed>
 TB_INLINE void class_out(const LeaveOut& t) {
   const std::size_t K = fixed ? fixed : t.classes;
-  const float a = t.strength;
+  const float a = t.concentration;
   for (std::size_t r = 0; r < t.rows; ++r) {
     if (t.context[r] == kNoCell) continue;
     const float* n = t.n + t.context[r] * K;
@@ -115,7 +116,7 @@ TB_INLINE void own_counts_of(const OwnCounts& t) {
 }
 
 template <std::size_t fixed>
-TB_INLINE void left_out_terms(const LeftOutTerms& t, float scale, float* out) {
+TB_INLINE void leave_one_out_terms(const LeaveOneOutTerms& t, float scale, float* out) {
   constexpr std::size_t some = 256;  // rows at a time
   const std::size_t K = fixed ? fixed : t.classes;
   float own[some];
@@ -136,7 +137,7 @@ TB_INLINE void left_out_terms(const LeftOutTerms& t, float scale, float* out) {
 
 // fold_lifts, or fold_own, for few classes: their totals stand beside the bins, so that a row is one loop.
 template <bool own>
-TB_INLINE void fold_few(const float* n, const float* above, const float* total, float strength, float worth,
+TB_INLINE void fold_few(const float* n, const float* above, const float* total, float concentration, float worth,
                         std::size_t contexts, std::size_t inner, std::size_t row, std::size_t classes, float* p) {
   float each[kFewLifts];
   std::size_t next = 0;
@@ -150,7 +151,7 @@ TB_INLINE void fold_few(const float* n, const float* above, const float* total, 
       }
     }
     for (std::size_t e = 0; e < row; ++e)
-      p[e] = lifted(above[e], own ? less(n[e], 1.0f) : n[e], each[e], strength, worth);
+      p[e] = lifted(above[e], own ? less(n[e], 1.0f) : n[e], each[e], concentration, worth);
     if (++next == inner) {
       next = 0;
       above += row;
@@ -159,17 +160,17 @@ TB_INLINE void fold_few(const float* n, const float* above, const float* total, 
 }
 
 template <bool own>
-TB_INLINE void fold_cells(const float* n, const float* above, const float* total, float strength, float worth,
+TB_INLINE void fold_cells(const float* n, const float* above, const float* total, float concentration, float worth,
                           std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
   const std::size_t row = bins * classes;
   if (classes < 8 && row <= kFewLifts)
-    return fold_few<own>(n, above, total, strength, worth, contexts, inner, row, classes, p);
+    return fold_few<own>(n, above, total, concentration, worth, contexts, inner, row, classes, p);
   std::size_t next = 0;
   for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
     for (std::size_t x = 0; x < row; x += classes) {
       for (std::size_t c = 0; c < classes; ++c) {
         const float here = own ? less(n[x + c], 1.0f) : n[x + c], whole = own ? less(total[c], 1.0f) : total[c];
-        p[x + c] = lifted(above[x + c], here, whole, strength, worth);
+        p[x + c] = lifted(above[x + c], here, whole, concentration, worth);
       }
     }
     if (++next == inner) {
@@ -359,28 +360,28 @@ bool row_units(const std::uint32_t* context, const std::uint32_t* child, const s
   return found;
 }
 
-void lift_own(float* p, const float* n, const float* total, std::size_t rows, float strength, float worth) {
-  for (std::size_t r = 0; r < rows; ++r) p[r] = lifted(p[r], n[r], total[r], strength, worth);
+void lift_own(float* p, const float* n, const float* total, std::size_t rows, float concentration, float worth) {
+  for (std::size_t r = 0; r < rows; ++r) p[r] = lifted(p[r], n[r], total[r], concentration, worth);
 }
 
-void add_left_out(const LeftOutTerms& t, float scale, float* out) {
-  if (t.classes == 2) return left_out_terms<2>(t, scale, out);
-  if (t.classes == 3) return left_out_terms<3>(t, scale, out);
-  left_out_terms<0>(t, scale, out);
+void add_leave_one_out(const LeaveOneOutTerms& t, float scale, float* out) {
+  if (t.classes == 2) return leave_one_out_terms<2>(t, scale, out);
+  if (t.classes == 3) return leave_one_out_terms<3>(t, scale, out);
+  leave_one_out_terms<0>(t, scale, out);
 }
 
-void fold_rung(const float* n, const float* above, const float* share, float strength, std::size_t contexts,
+void fold_rung(const float* n, const float* above, const float* share, float concentration, std::size_t contexts,
                std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p) {
   const std::size_t row = bins * classes;
   std::size_t next = 0;
   for (std::size_t i = 0; i < contexts; ++i, n += row, p += row) {
     if (alone) {
       const float s = share[i];
-      for (std::size_t c = 0; c < row; ++c) p[c] = (n[c] + strength * above[c]) * s;
+      for (std::size_t c = 0; c < row; ++c) p[c] = (n[c] + concentration * above[c]) * s;
     } else {
       const float* s = share + i * classes;
       for (std::size_t x = 0; x < row; x += classes) {
-        for (std::size_t c = 0; c < classes; ++c) p[x + c] = (n[x + c] + strength * above[x + c]) * s[c];
+        for (std::size_t c = 0; c < classes; ++c) p[x + c] = (n[x + c] + concentration * above[x + c]) * s[c];
       }
     }
     if (++next == inner) {
@@ -390,13 +391,13 @@ void fold_rung(const float* n, const float* above, const float* share, float str
   }
 }
 
-void fold_lifts(const float* n, const float* above, const float* total, float strength, float worth,
+void fold_lifts(const float* n, const float* above, const float* total, float concentration, float worth,
                 std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
-  fold_cells<false>(n, above, total, strength, worth, contexts, inner, bins, classes, p);
+  fold_cells<false>(n, above, total, concentration, worth, contexts, inner, bins, classes, p);
 }
-void fold_own(const float* n, const float* above, const float* total, float strength, float worth, std::size_t contexts,
-              std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
-  fold_cells<true>(n, above, total, strength, worth, contexts, inner, bins, classes, p);
+void fold_own(const float* n, const float* above, const float* total, float concentration, float worth,
+              std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
+  fold_cells<true>(n, above, total, concentration, worth, contexts, inner, bins, classes, p);
 }
 
 void float_counts(const std::uint32_t* n, float* out, std::size_t count) {

@@ -17,16 +17,16 @@ struct LeaveOut {
   const std::uint32_t* context;  // of each row, or kNoCell
   const std::uint32_t* child;    // bin of each row, or kNoCell
   const std::int32_t* y;
-  const float* unit;   // what leaves with the row
-  const float* n;      // (contexts, bins, classes)
-  const float* total;  // (contexts, classes); (contexts) if the child is the class
-  const float* share;  // 1 / (total + strength)
-  float strength;      // of what the estimate above counts
-  float worth;         // rows of the estimate above that each cell has besides; 0 if the child is the class
-  float* p;            // (rows, classes): the estimate above, becomes this one
+  const float* unit;    // what leaves with the row
+  const float* n;       // (contexts, bins, classes)
+  const float* total;   // (contexts, classes); (contexts) if the child is the class
+  const float* share;   // 1 / (total + concentration)
+  float concentration;  // of what the estimate above counts
+  float worth;          // rows of the estimate above that each cell has besides; 0 if the child is the class
+  float* p;             // (rows, classes): the estimate above, becomes this one
 };
 
-// The counts of a rung that rows meet in their own class, each without itself; none for a row that takes no part.
+// The counts of a rung that rows meet in their own class, each leave-one-out; none for a row that takes no part.
 struct OwnCounts {
   std::size_t rows, classes, bins;
   const std::uint32_t* context;
@@ -41,7 +41,7 @@ struct OwnCounts {
 };
 
 // Terms of rows that are one: log P of the other classes from a table, that of their own by itself.
-struct LeftOutTerms {
+struct LeaveOneOutTerms {
   std::size_t rows, classes, bins;
   const std::uint32_t* context;
   const std::uint32_t* child;
@@ -90,22 +90,22 @@ TB_DECLARE(bool, row_units,
             std::size_t rows, bool any, float* unit))
 // p = what fold_lifts makes of it, n and total being the row's own
 TB_DECLARE(void, lift_own,
-           (float* p, const float* n, const float* total, std::size_t rows, float strength, float worth))
+           (float* p, const float* n, const float* total, std::size_t rows, float concentration, float worth))
 // out (rows, classes) += scale * log P
-TB_DECLARE(void, add_left_out, (const LeftOutTerms& t, float scale, float* out))
+TB_DECLARE(void, add_leave_one_out, (const LeaveOneOutTerms& t, float scale, float* out))
 
-// p (contexts, row) = (n + strength * above[context / inner]) * share of the context; row = bins * classes. alone: one
-// share for a context, not for each class of it. worth: as in LeaveOut, with a total for each class and context.
+// p (contexts, row) = (n + concentration * above[context / inner]) * share of the context; row = bins * classes. alone:
+// one share for a context, not for each class of it. worth: as in LeaveOut, with a total for each class and context.
 TB_DECLARE(void, fold_rung,
-           (const float* n, const float* above, const float* share, float strength, std::size_t contexts,
+           (const float* n, const float* above, const float* share, float concentration, std::size_t contexts,
             std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p))
 TB_DECLARE(void, fold_lifts,
-           (const float* n, const float* above, const float* total, float strength, float worth, std::size_t contexts,
-            std::size_t inner, std::size_t bins, std::size_t classes, float* p))
+           (const float* n, const float* above, const float* total, float concentration, float worth,
+            std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p))
 // The same for rows that are left out, by their cells: n and total are one less, but not below 0.
 TB_DECLARE(void, fold_own,
-           (const float* n, const float* above, const float* total, float strength, float worth, std::size_t contexts,
-            std::size_t inner, std::size_t bins, std::size_t classes, float* p))
+           (const float* n, const float* above, const float* total, float concentration, float worth,
+            std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p))
 TB_DECLARE(void, float_counts, (const std::uint32_t* n, float* out, std::size_t count))
 // to (contexts, row) = the sum of `inner` rows each of `from`
 TB_DECLARE(void, fold_counts, (const float* from, std::size_t contexts, std::size_t inner, std::size_t row, float* to))

@@ -10,7 +10,7 @@ namespace tb {
 constexpr std::size_t kShareLanes = 32;  // rows of add_log_shares come in multiples of this
 constexpr std::size_t kLogLanes = 8;     // and those of add_log_likelihoods
 // Within these, products of four stay normal numbers.
-constexpr double kLeastStrength = 1e-6, kMostStrength = 1e6, kLeastShare = 1e-60, kMostBelow = 0x1p32;
+constexpr double kMinConcentration = 1e-6, kMaxConcentration = 1e6, kLeastShare = 1e-60, kMostBelow = 0x1p32;
 
 struct JudgingRows {
   const float *n, *total, *p;
@@ -24,7 +24,7 @@ struct Judging {
 
 }  // namespace tb
 
-// sum[g] += log((above + a prior) / (below + a)) over all, a = grid[g] in [kLeastStrength, kMostStrength],
+// sum[g] += log((above + a prior) / (below + a)) over all, a = grid[g] in [kMinConcentration, kMaxConcentration],
 // prior in [kLeastShare, 1], above <= below < kMostBelow.
 TB_DECLARE(void, add_log_shares,
            (const double* above, const double* below, const double* prior, std::size_t count, const double* grid,

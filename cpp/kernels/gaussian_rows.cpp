@@ -1,6 +1,6 @@
 // A row's result does not depend on its neighbours: each goes through the same operations in the same order, however
-// many are taken at once. A row with a gap shows it by a sum that is no number, and is added again with care; where the
-// first of a strip has gaps, the others are looked at before they are added in vain.
+// many are taken at once. A row with a missing value shows it by a sum that is no number, and is added again with care;
+// where the first of a strip has missing values, the others are looked at before they are added in vain.
 //
 // The terms of a stretch, laid out: centre, then for each class scale, offset and log_norm, `padded` doubles each, then
 // for each class the sum of its log_norm. The last vector holds the last W columns; of those that an earlier one had
@@ -72,7 +72,7 @@ TB_INLINE Quad across(const Vec* lane) {
   return sum;
 }
 
-// The rows of a strip that are worth adding plainly: all, unless the first shows that there are gaps.
+// The rows of a strip that are worth adding plainly: all, unless the first shows that there are missing values.
 struct Listed {
   std::size_t m = 0;
   std::uint8_t row[kStrip];
@@ -112,7 +112,7 @@ TB_INLINE void strip(const Stretch& from, const char* x, std::size_t rows, const
   const std::size_t width = from.width, full = (rows + Q - 1) / Q * Q;
   const double* first = of_class(laid, padded(width), c0);
   Vec lane[kStrip * G];
-  if (list.m < full) {  // rows with gaps have no sum
+  if (list.m < full) {  // rows with missing values have no sum
     for (std::size_t i = 0; i < full * G; ++i) lane[i] = set(__builtin_nan(""));
   }
   std::size_t k = 0;

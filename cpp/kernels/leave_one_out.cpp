@@ -299,9 +299,9 @@ void divide_rows(const double* e, std::size_t d, const double* variance, std::si
   }
 }
 
-void left_out_scores(std::size_t gammas, const double* gamma, const double* b, const double* grow, const double* prior,
-                     const double* zz, const double* ee, const double* ss, const double* log_det, double* score,
-                     double* root) {
+void leave_one_out_scores(std::size_t gammas, const double* gamma, const double* b, const double* grow,
+                          const double* prior, const double* zz, const double* ee, const double* ss,
+                          const double* log_det, double* score, double* root) {
   for (std::size_t g = 0; g < gammas; ++g) {
     for (std::size_t r = 0; r < kRows; r += W) {
       const std::size_t at = g * kRows + r;

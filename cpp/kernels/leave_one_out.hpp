@@ -66,7 +66,7 @@ TB_DECLARE(void, divide_rows,
 
 // score = prior - (log_det + distance) / 2 and root = 1 / sqrt(h), h = 1 - (1 - gamma) b ee; h of nearly 0 gives NaN.
 // distance: z' Sigma^-1 z after the row has left. Without ee: e is z, and the mean moves too, by the factor grow.
-TB_DECLARE(void, left_out_scores,
+TB_DECLARE(void, leave_one_out_scores,
            (std::size_t gammas, const double* gamma, const double* b, const double* grow, const double* prior,
             const double* zz, const double* ee, const double* ss, const double* log_det, double* score, double* root))
 

@@ -55,7 +55,7 @@ TB_INLINE void transpose(Vec (&v)[W]) {
   if constexpr (2 * h < W) transpose<2 * h>(v);
 }
 
-// W columns of T at once, each without gaps.
+// W columns of T at once, each without missing values.
 template <class T>
 void pack_square(const Column* col, std::size_t begin, std::size_t n, double* out, std::size_t step) {
   double own[W][kRowsAtOnce];

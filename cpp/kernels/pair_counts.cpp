@@ -37,7 +37,7 @@ struct Chunk {
   typedef U Codes __attribute__((vector_size(B)));
   typedef std::uint32_t Places __attribute__((vector_size(lanes * 4)));
 
-  Codes wrong, shift, bad;  // bits that no code may have; where those of a second code go; wrong ones that were met
+  Codes wrong, shift, bad;  // bits that no code may have; where those of a second code go; wrong ones that were seen
 
   inline __attribute__((always_inline)) void set(const std::uint8_t* bits) {
     const auto beyond = [](int b) { return b < static_cast<int>(8 * sizeof(T)) ? static_cast<U>(~U{0} << b) : U{0}; };

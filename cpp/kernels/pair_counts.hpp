@@ -19,7 +19,7 @@ struct PairRows {
 };
 
 // Column j has 2^bits[j] levels. Codes a and b of pair p, in a row of class c, count at place
-// base[c * step + p * gap] + a + (b << bits[2p]).
+// base[c * step + p * missing value] + a + (b << bits[2p]).
 struct PairPlaces {
   const std::uint8_t* bits;
   const std::uint32_t* base;

@@ -20,7 +20,7 @@ TB_INLINE void fetch_row(const RowPick& pick, std::size_t k) {
   for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(x + b);
 }
 
-// sums[m][...] += sum over rows of a[m] * b: a a panel, b `wide` panels, `gap` numbers from one to the next.
+// sums[m][...] += sum over rows of a[m] * b: a a panel, b `wide` panels, `missing value` numbers from one to the next.
 template <int wide>
 TB_INLINE void multiply(const double* a, const double* b, std::size_t gap, std::size_t rows,
                         Vec (&sums)[kPanel][wide * kPanelVecs]) {

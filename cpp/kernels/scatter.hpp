@@ -50,9 +50,9 @@ TB_DECLARE(std::size_t, panel_width, ())
 TB_DECLARE(Packed, pack_centred,
            (const RowPick& pick, const double* shift, std::size_t room, double* panels, std::uint32_t* kept))
 
-// The same for rows with holes: a hole becomes 0. present: a second pack of the same form, root where there is a
-// value and 0 where there is none. True if there is an infinity.
-TB_DECLARE(bool, pack_with_holes,
+// The same for rows with missing values: a missing value becomes 0. present: a second pack of the same form, root where
+// there is a value and 0 where there is none. True if there is an infinity.
+TB_DECLARE(bool, pack_with_missing,
            (const RowPick& pick, const double* shift, std::size_t room, double* panels, double* present))
 
 // sums[cls[k] * d + j] += root[k] * z[k, j] for panel p's columns: class by class, the weighted sum of x - shift.

@@ -68,7 +68,7 @@ Packed pack_all(const RowPick& pick, const double* shift, std::size_t room, doub
 }
 
 template <class T>
-bool pack_holes(const RowPick& pick, const double* shift, std::size_t room, double* panels, double* present) {
+bool pack_missing(const RowPick& pick, const double* shift, std::size_t room, double* panels, double* present) {
   const std::size_t d = pick.from.d;
   bool infinite = false;
   for (std::size_t k = 0; k < pick.count; ++k) {
@@ -96,9 +96,9 @@ Packed pack_centred(const RowPick& pick, const double* shift, std::size_t room, 
                                        : pack_all<float>(pick, shift, room, panels, kept);
 }
 
-bool pack_with_holes(const RowPick& pick, const double* shift, std::size_t room, double* panels, double* present) {
-  return pick.from.dtype == Dtype::f64 ? pack_holes<double>(pick, shift, room, panels, present)
-                                       : pack_holes<float>(pick, shift, room, panels, present);
+bool pack_with_missing(const RowPick& pick, const double* shift, std::size_t room, double* panels, double* present) {
+  return pick.from.dtype == Dtype::f64 ? pack_missing<double>(pick, shift, room, panels, present)
+                                       : pack_missing<float>(pick, shift, room, panels, present);
 }
 
 void add_panel_sums(const Pack& z, std::size_t p, const std::uint32_t* cls, const double* root, double* sums) {

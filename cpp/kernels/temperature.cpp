@@ -13,7 +13,7 @@ TB_INLINE double sum(Vec v) {
 
 }  // namespace
 
-void temper_sums(const TemperRows& t, double beta, TemperSums& sums) {
+void temperature_sums(const TemperatureRows& t, double beta, TemperatureSums& sums) {
   const Vec b = set(beta);
   const std::size_t all = t.classes * t.rows;
   Vec loss{}, mean{}, variance{};

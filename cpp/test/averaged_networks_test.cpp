@@ -22,7 +22,7 @@ struct Sample {
   std::vector<std::uint16_t> code;  // (d, n)
   std::vector<std::int32_t> y, column, rank;
   std::vector<std::int64_t> start{0};
-  std::vector<double> single, class_weight, levels, strength;
+  std::vector<double> single, class_weight, levels, concentration;
   std::vector<std::uint32_t> joint;
 
   // wide: levels of column 1, if not 0.
@@ -35,7 +35,7 @@ struct Sample {
         y(n),
         rank(d),
         class_weight(K, 0.0),
-        strength(order * d, 2.0) {
+        concentration(order * d, 2.0) {
     std::mt19937 random(static_cast<unsigned>(rows + 7 * classes));
     for (std::size_t j = 0; j < d; ++j) {
       size.push_back(j == 1 && wide ? wide : 2 + static_cast<std::int64_t>(j % 3));
@@ -94,7 +94,7 @@ struct Sample {
                      class_weight.data(),
                      levels.data(),
                      1.0,
-                     backoff ? strength.data() : nullptr,
+                     backoff ? concentration.data() : nullptr,
                      rank.data(),
                      tables(),
                      {},
@@ -287,7 +287,7 @@ TEST(averaged_strengths_are_of_the_grid) {
   const Sample s(150, 5, 2, 3);
   const std::vector<double> grid = {0.5, 2, 8, 32};
   std::vector<double> out(3 * s.d, -1.0);
-  averaged_strengths(s.counts(true), {grid.data(), grid.size()}, out.data());
+  averaged_concentrations(s.counts(true), {grid.data(), grid.size()}, out.data());
   for (const double a : out) CHECK(a == 0.5 || a == 2 || a == 8 || a == 32);
 }
 

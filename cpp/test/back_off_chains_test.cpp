@@ -44,10 +44,10 @@ void learn_all(std::size_t n, std::size_t K, std::mt19937& random) {
 
   const std::vector<double> grid{0.25, 4, 64};
   for (const auto& [choices, worth] : {std::pair{std::size_t{0}, 0.0}, {grid.size(), 0.0}, {grid.size(), 1.0}}) {
-    std::vector<double> strengths(5 + 5), sums(3 * n * K);
+    std::vector<double> concentrations(5 + 5), sums(3 * n * K);
     std::vector<float> logs(chains.rungs.back() * K), left(3 * n * K);
     const Smooth smooth{{grid.data(), choices}, 100, 1.0, worth, false};
-    learn_chains(chains, counts.data(), K, rows, smooth, c.planes, strengths.data(), logs.data(), left.data());
+    learn_chains(chains, counts.data(), K, rows, smooth, c.planes, concentrations.data(), logs.data(), left.data());
     for (const float x : logs) CHECK(x <= (worth > 0 ? 1.0f : 1e-5f) && x > -100);
     for (const float x : left) CHECK(std::isfinite(x));
     add_chains(chains, logs.data(), K, codes.data(), n, c.planes, sums.data());

@@ -65,21 +65,21 @@ void grow_some(std::size_t n, std::size_t classes, bool weighted) {
   }
   for (std::int32_t& s : candidate) s = static_cast<std::int32_t>(random() % (splits + 1)) - 1;
   const std::vector<double> grid{1e-6, 1.0, 10.0, 1e6};
-  grow_contexts(ContextGrowth{n,
-                              classes,
-                              y.data(),
-                              weighted ? w.data() : nullptr,
-                              levels,
-                              column.data(),
-                              map.data(),
-                              bins.data(),
-                              members,
-                              depth,
-                              tries,
-                              candidate.data(),
-                              {grid.data(), grid.size()},
-                              1e15},
-                code.data(), chosen.data());
+  grow_class_trees(ClassTreeGrowth{n,
+                                   classes,
+                                   y.data(),
+                                   weighted ? w.data() : nullptr,
+                                   levels,
+                                   column.data(),
+                                   map.data(),
+                                   bins.data(),
+                                   members,
+                                   depth,
+                                   tries,
+                                   candidate.data(),
+                                   {grid.data(), grid.size()},
+                                   1e15},
+                   code.data(), chosen.data());
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const auto first = candidate.begin() + static_cast<std::ptrdiff_t>(i * tries);
     CHECK(chosen[i] == -1 || std::find(first, first + tries, chosen[i]) != first + tries);

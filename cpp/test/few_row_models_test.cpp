@@ -1,4 +1,4 @@
-// Few rows of a matrix as packed codes: every size of code, gaps, values without a level, infinities.
+// Few rows of a matrix as packed codes: every size of code, missing values, values without a level, infinities.
 #include "core/scoring/few_row_models.hpp"
 
 #include <limits>

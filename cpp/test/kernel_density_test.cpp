@@ -19,20 +19,23 @@ using namespace tb;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-KernelView view(const KernelTally& t) { return {t.start.data(), t.value.data(), t.weight.data(), t.start.size() - 1}; }
+KernelView view(const KernelStatistics& t) {
+  return {t.start.data(), t.value.data(), t.weight.data(), t.start.size() - 1};
+}
 
 Column column(const std::vector<double>& x) { return {reinterpret_cast<const char*>(x.data()), 8, Dtype::f64}; }
 
-KernelTally tally_of(const std::vector<double>& x, const std::vector<std::int32_t>& y, const double* w, std::size_t K) {
+KernelStatistics statistics_of(const std::vector<double>& x, const std::vector<std::int32_t>& y, const double* w,
+                               std::size_t K) {
   const Column col = column(x);
-  return kernel_tally({x.size(), 1, &col, false}, {y.data(), w}, K);
+  return kernel_statistics({x.size(), 1, &col, false}, {y.data(), w}, K);
 }
 
-KernelTally tally_of(const std::vector<double>& x) {
-  return tally_of(x, std::vector<std::int32_t>(x.size()), nullptr, 1);
+KernelStatistics statistics_of(const std::vector<double>& x) {
+  return statistics_of(x, std::vector<std::int32_t>(x.size()), nullptr, 1);
 }
 
-std::vector<double> log_density(const std::vector<double>& x, const KernelTally& t, double h, bool cells) {
+std::vector<double> log_density(const std::vector<double>& x, const KernelStatistics& t, double h, bool cells) {
   const KernelTables tables = kernel_tables(view(t), &h, 1, cells);
   const Column col = column(x);
   const KernelPart part({x.size(), 1, &col, false}, view(t),
@@ -47,7 +50,7 @@ std::vector<double> log_density(const std::vector<double>& x, const KernelTally&
   return out;
 }
 
-double slow(double x, const KernelTally& t, double h) {
+double slow(double x, const KernelStatistics& t, double h) {
   long double top = -kInf, sum = 0, total = 0;
   const auto exponent = [&](double v) {
     const long double u = (static_cast<long double>(x) - v) / h;
@@ -67,7 +70,7 @@ void compare(const std::vector<double>& v, double h) {
   std::vector<double> x = {v[0], v[0] - 3 * h, v[0] + 1e6 * h, v.back(), 0.0};
   for (int i = 0; i < 100; ++i) x.push_back(v[random() % v.size()] + normal(random) * h * (i % 3 == 0 ? 30 : 1));
   for (double& q : x) q = std::clamp(q, -DBL_MAX, DBL_MAX);
-  const KernelTally t = tally_of(v);
+  const KernelStatistics t = statistics_of(v);
   for (const bool cells : {true, false}) {
     const std::vector<double> got = log_density(x, t, h, cells);
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -83,21 +86,22 @@ TEST(kernel_tally_is_a_multiset) {
   const double nan = std::nan("");
   const std::vector<double> x = {2, -0.0, nan, 0, 2, kInf, 2, 1};
   const std::vector<std::int32_t> y = {0, 1, 0, 1, 0, -1, 1, 0};
-  const KernelTally t = tally_of(x, y, nullptr, 2);
+  const KernelStatistics t = statistics_of(x, y, nullptr, 2);
   CHECK((t.start == std::vector<std::int64_t>{0, 2, 4}));
   CHECK((t.value == std::vector<double>{1, 2, 0, 2}));
   CHECK((t.weight == std::vector<double>{1, 2, 2, 1}));
   const std::vector<double> w = {0.5, 1, 1, 0, 0.25, 1, 1, 0};
-  const KernelTally u = tally_of(x, y, w.data(), 2);
+  const KernelStatistics u = statistics_of(x, y, w.data(), 2);
   CHECK((u.value == std::vector<double>{2, 0, 2}));
   CHECK((u.weight == std::vector<double>{0.75, 1, 1}));
 }
 
 TEST(kernel_combine_adds_and_takes_away) {
-  const KernelTally a = tally_of({1, 2, 2, 5}), b = tally_of({2, 5, 7}), both = kernel_combine(view(a), view(b), 1);
+  const KernelStatistics a = statistics_of({1, 2, 2, 5}), b = statistics_of({2, 5, 7}),
+                         both = kernel_combine(view(a), view(b), 1);
   CHECK((both.value == std::vector<double>{1, 2, 5, 7}));
   CHECK((both.weight == std::vector<double>{1, 3, 2, 1}));
-  const KernelTally back = kernel_combine(view(both), view(b), -1);
+  const KernelStatistics back = kernel_combine(view(both), view(b), -1);
   CHECK(back.value == a.value && back.weight == a.weight && back.start == a.start);
   bool refused = false;
   try {
@@ -109,10 +113,10 @@ TEST(kernel_combine_adds_and_takes_away) {
 }
 
 TEST(kernel_bandwidth_rules) {
-  const KernelTally t = tally_of({1, 2, 4, 8, 16, 32});
+  const KernelStatistics t = statistics_of({1, 2, 4, 8, 16, 32});
   CHECK_NEAR(bandwidth(view(t)[0], Rule::silverman), 0.9 * 11.5 / 1.34 * std::pow(6, -0.2), 1e-14);
   CHECK_NEAR(bandwidth(view(t)[0], Rule::john_langley), 31 / std::sqrt(6), 1e-14);
-  CHECK(bandwidth(view(tally_of({3, 3, 3}))[0], Rule::scott) == 0);
+  CHECK(bandwidth(view(statistics_of({3, 3, 3}))[0], Rule::scott) == 0);
 }
 
 TEST(kernel_density_is_the_sum_of_all_bumps) {
@@ -139,7 +143,7 @@ TEST(kernel_density_refuses_the_first_infinity) {
   x[70] = kInf;
   std::size_t row = 0;
   try {
-    log_density(x, tally_of({1, 2}), 1.0, true);
+    log_density(x, statistics_of({1, 2}), 1.0, true);
   } catch (const BadValue& bad) {
     row = bad.row;
   }
@@ -149,7 +153,7 @@ TEST(kernel_density_refuses_the_first_infinity) {
 TEST(kernel_density_beyond_the_range_of_doubles) {
   const std::vector<double> x = {1e300}, v = {1, 2, 3, 4};
   const std::vector<std::int32_t> y = {0, 0, 1, 1};
-  const KernelTally t = tally_of(v, y, nullptr, 2);
+  const KernelStatistics t = statistics_of(v, y, nullptr, 2);
   const double h[] = {1.0, 0.5};
   const KernelTables tables = kernel_tables(view(t), h, 2, true);
   const Column col = column(x);

@@ -30,7 +30,7 @@ struct Case {
     for (std::size_t i = 0; i < n; ++i) y.push_back(static_cast<std::int32_t>(i % K));
   }
 
-  LeftOutAxes job() const {
+  LeaveOneOutDiagonal job() const {
     return {n,
             K,
             d,
@@ -78,7 +78,7 @@ TEST(left_out_axes_are_the_definition) {
     for (const Isa most : {Isa::base, Isa::avx2, Isa::avx512}) {
       limit_isa(most);
       std::vector<double> got(c.alpha.size() * c.gamma.size());
-      left_out_axes(c.job(), got.data());
+      leave_one_out_diagonal(c.job(), got.data());
       for (std::size_t p = 0; p < got.size(); ++p) CHECK_NEAR(got[p], c.loss(c.alpha[p / 3], c.gamma[p % 3]), 1e-10);
     }
     limit_isa(Isa::avx512);
@@ -91,7 +91,7 @@ TEST(left_out_axes_refuse_a_class_that_is_not_there) {
   std::vector<double> got(9);
   bool refused = false;
   try {
-    left_out_axes(c.job(), got.data());
+    leave_one_out_diagonal(c.job(), got.data());
   } catch (const std::invalid_argument&) {
     refused = true;
   }

@@ -62,7 +62,7 @@ struct Case {
     return x[row[i] * d + j] - mean[c * d + j] - low[c * d + j];
   }
 
-  LeftOut job() const {
+  LeaveOneOut job() const {
     return {{n, d, col.data(), true},
             mean.data(),
             low.data(),
@@ -113,7 +113,7 @@ TEST(left_out_losses_of_axes) {
       for (const double weight : {0.05, 1e-3, 1e-6, 0.0}) {
         const Case t(70, d, 3, weight);
         std::vector<double> loss(t.gamma.size());
-        left_out_losses(t.job(), loss.data());
+        leave_one_out_losses(t.job(), loss.data());
         for (std::size_t g = 0; g < t.gamma.size(); ++g) CHECK_NEAR(loss[g], t.want(t.gamma[g]), 1e-9);
       }
     }

@@ -1,4 +1,5 @@
-// Scores of networks with discrete and real columns under the sanitizers, against a sum over all ways to fill the gaps.
+// Scores of networks with discrete and real columns under the sanitizers, against a sum over all ways to fill the
+// missing values.
 #include "core/networks/network.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// One row at a time, against sums made in the plain way: any number of classes, levels and holes.
+// One row at a time, against sums made in the plain way: any number of classes, levels and missing values.
 #include "core/rowpath/row_model.hpp"
 
 #include <cmath>
@@ -121,7 +121,7 @@ TEST(what_a_row_cannot_say_is_left_to_tables) {
   columns.push_back({LevelTree(2, 0, nullptr, 0), {0}, 2.0, false});
   LevelsRow levels(2, std::move(columns), 1.0, false);
   RowModel model({1.0, 1.0}, {}, {&levels});
-  levels.codes[0] = 0;  // there is a place for it, but it was never met, and the number of levels is fixed
+  levels.codes[0] = 0;  // there is a place for it, but it is unseen, and the number of levels is fixed
   CHECK(!levels.takes(0, 1.0) && model.proba() != nullptr);
   levels.codes[0] = kOtherCode;
   CHECK(model.proba() == nullptr);

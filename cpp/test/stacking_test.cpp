@@ -61,7 +61,7 @@ TEST(weights_of_any_shape) {
         const WeightRows p{
             D, n, K, term.data(), y.data(), w.data(), start.data(), reinterpret_cast<const bool*>(flag.data())};
         const WeightPull pull{centre.data(), ridge.data(), 1.0, nullptr};
-        const WeightSearch search(p);
+        const StackingSearch search(p);
         const Weights found = search.fit(Half::both, pull, 30);
         const double halves = search.loss(Half::first, found.v.data(), found.b.data()) +
                               search.loss(Half::second, found.v.data(), found.b.data());

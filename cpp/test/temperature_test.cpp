@@ -26,10 +26,10 @@ TEST(temperatures_of_any_rows) {
         y[r] = static_cast<std::int32_t>(random() % (K + 1)) - 1;
         w[r] = static_cast<double>(random() % 3);
       }
-      const Tempered rows(prior.data(), likelihood.data(), y.data(), w.data(), n, K);
+      const TemperatureLoss rows(prior.data(), likelihood.data(), y.data(), w.data(), n, K);
       double last = -inf;
       for (const double beta : {1e-3, 0.3, 1.0, 20.0}) {
-        const TemperSums s = rows.at(beta);
+        const TemperatureSums s = rows.at(beta);
         CHECK(s.loss >= 0 && std::isfinite(s.loss) && std::isfinite(s.mean) && s.variance >= 0);
         CHECK(s.mean >= last - 1e-9 * std::abs(last));  // the slope of a convex function
         last = s.mean;

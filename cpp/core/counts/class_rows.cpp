@@ -89,7 +89,7 @@ bool ClassRows::next(RowList& block) {
   return true;
 }
 
-// Opens a slot for class c, which is new in this chunk; row: where it is first met.
+// Opens a slot for class c, which is new in this chunk; row: where it is first seen.
 std::uint32_t ClassRows::open(std::int32_t c, std::size_t row) {
   const auto s = static_cast<std::uint32_t>(slots());
   slot_of_[static_cast<std::size_t>(c)] = static_cast<std::int32_t>(s);

@@ -1,5 +1,5 @@
 // The rows of a table that count, chunk by chunk, block by block, each block ordered by class: what every
-// tally of dense columns of numbers walks over.
+// statistics of dense columns of numbers walks over.
 //   chunk: the unit of work of one thread; results are merged in the order of the chunks. Its size depends on
 //          the table only, so that the bits of the answer do not depend on the number of threads.
 //   block: rows that stay in the second-level cache while they are ordered by class and added.

@@ -66,12 +66,13 @@ double bandwidth(const Multiset& e, Rule rule) {
   return h >= 2 * DBL_MIN ? h : 0;
 }
 
-void kernel_bandwidths(const KernelView& tally, Rule rule, std::size_t K, double* h) {
-  const std::size_t d = tally.entries / K;
-  const bool small = tally.start[tally.entries] < 32768;  // a team of threads would cost more than it saves
-  const std::size_t blocks = small ? std::min<std::size_t>(tally.entries, 1) : tally.entries;
+void kernel_bandwidths(const KernelView& statistics, Rule rule, std::size_t K, double* h) {
+  const std::size_t d = statistics.entries / K;
+  const bool small = statistics.start[statistics.entries] < 32768;  // a team of threads would cost more than it saves
+  const std::size_t blocks = small ? std::min<std::size_t>(statistics.entries, 1) : statistics.entries;
   parallel_for(blocks, [&](std::size_t block, int) {
-    for (std::size_t e = block; e < tally.entries; e += blocks) h[(e % K) * d + e / K] = bandwidth(tally[e], rule);
+    for (std::size_t e = block; e < statistics.entries; e += blocks)
+      h[(e % K) * d + e / K] = bandwidth(statistics[e], rule);
   });
 }
 

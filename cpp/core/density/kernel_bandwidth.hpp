@@ -16,6 +16,6 @@ enum class Rule { silverman, scott, john_langley };
 double bandwidth(const Multiset& entry, Rule rule);
 
 // h[c * d + j] of every entry.
-void kernel_bandwidths(const KernelView& tally, Rule rule, std::size_t K, double* h);
+void kernel_bandwidths(const KernelView& statistics, Rule rule, std::size_t K, double* h);
 
 }  // namespace tb

@@ -7,8 +7,8 @@
 
 namespace tb {
 
-KernelPart::KernelPart(const Columns& x, const KernelView& tally, const TablesView& tables, std::size_t K)
-    : x_(x), tally_(tally), tables_(tables), K_(K) {}
+KernelPart::KernelPart(const Columns& x, const KernelView& statistics, const TablesView& tables, std::size_t K)
+    : x_(x), statistics_(statistics), tables_(tables), K_(K) {}
 
 void KernelPart::add(std::size_t r0, std::size_t rows, double* acc) const {
   FirstInfinite bad;
@@ -26,13 +26,13 @@ void KernelPart::add_wide(std::size_t row, std::size_t classes, long double* acc
   for (std::size_t e = 0; e < x_.d * classes; ++e) {
     double buffer;
     const double x = *read_values(x_.col[e / classes], {}, row, 1, &buffer);
-    if (tally_[e].size == 0 || std::isnan(x)) continue;
-    acc[e % classes] += Bumps(tally_[e], tables_.entry + e * kEntry).log_density_wide(x);
+    if (statistics_[e].size == 0 || std::isnan(x)) continue;
+    acc[e % classes] += Bumps(statistics_[e], tables_.entry + e * kEntry).log_density_wide(x);
   }
 }
 
 void KernelPart::add_entry(std::size_t e, const double* x, std::size_t rows, double* acc) const {
-  const Multiset values = tally_[e];
+  const Multiset values = statistics_[e];
   if (values.size == 0) return;
   const Bumps bumps(values, tables_.entry + e * kEntry);
   const auto first = static_cast<std::size_t>(tables_.cell_start[e]);

@@ -44,12 +44,12 @@ struct TablesView {
 
 // h[c * d + j] >= kNarrowest for every entry (j, c) that has values. Without cells the tables are ready at once and
 // right, but slow: for a handful of rows after each lesson.
-KernelTables kernel_tables(const KernelView& tally, const double* h, std::size_t K, bool cells);
+KernelTables kernel_tables(const KernelView& statistics, const double* h, std::size_t K, bool cells);
 
 // Adds log f of each column to each class; a missing x, or an entry without values, adds nothing.
 class KernelPart final : public Part {
  public:
-  KernelPart(const Columns& x, const KernelView& tally, const TablesView& tables, std::size_t K);
+  KernelPart(const Columns& x, const KernelView& statistics, const TablesView& tables, std::size_t K);
   void add(std::size_t r0, std::size_t rows, double* acc) const override;  // throws BadValue (infinite)
   std::size_t cells_per_row() const override { return x_.d * K_; }
   // One row with the range of long double: a log density of about -1e308 or less is a number here.
@@ -59,7 +59,7 @@ class KernelPart final : public Part {
  private:
   void add_entry(std::size_t e, const double* x, std::size_t rows, double* acc) const;
   Columns x_;
-  KernelView tally_;
+  KernelView statistics_;
   TablesView tables_;
   std::size_t K_;
 };

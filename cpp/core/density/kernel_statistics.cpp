@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kSmall = 32768;  // cells below which a team of threads costs more than it saves
 constexpr double kDust = 1e-9;
 
-// One column's part of the tally, class after class.
+// One column's part of the statistics, class after class.
 struct Pile {
   std::vector<std::int64_t> size;
   std::vector<double> value;
@@ -54,8 +54,8 @@ Pile deal(const Sorted& sorted, const Rows& rows, std::size_t K) {
   return out;
 }
 
-KernelTally join(std::vector<Pile>& piles, std::size_t K) {
-  KernelTally out;
+KernelStatistics join(std::vector<Pile>& piles, std::size_t K) {
+  KernelStatistics out;
   out.start.assign(piles.size() * K + 1, 0);
   for (std::size_t j = 0; j < piles.size(); ++j) {
     for (std::size_t c = 0; c < K; ++c) out.start[j * K + c + 1] = out.start[j * K + c] + piles[j].size[c];
@@ -74,7 +74,7 @@ KernelTally join(std::vector<Pile>& piles, std::size_t K) {
 [[noreturn]] void not_there() { throw std::invalid_argument("what is to be subtracted is not all there"); }
 
 // Appends one entry of a and b to the answer.
-void merge(const Multiset& a, const Multiset& b, int sign, KernelTally& out) {
+void merge(const Multiset& a, const Multiset& b, int sign, KernelStatistics& out) {
   const auto put = [&](double value, double weight) {
     out.value.push_back(value);
     out.weight.push_back(weight);
@@ -100,7 +100,7 @@ void merge(const Multiset& a, const Multiset& b, int sign, KernelTally& out) {
 
 }  // namespace
 
-KernelTally kernel_tally(const Columns& x, const Rows& rows, std::size_t K) {
+KernelStatistics kernel_statistics(const Columns& x, const Rows& rows, std::size_t K) {
   check_rows(rows, x.n, K);
   std::vector<Pile> piles(x.d);
   FirstInfinite bad;
@@ -118,8 +118,8 @@ KernelTally kernel_tally(const Columns& x, const Rows& rows, std::size_t K) {
   return join(piles, K);
 }
 
-KernelTally kernel_combine(const KernelView& a, const KernelView& b, int sign) {
-  KernelTally out;
+KernelStatistics kernel_combine(const KernelView& a, const KernelView& b, int sign) {
+  KernelStatistics out;
   const auto most = static_cast<std::size_t>(a.start[a.entries] + (sign > 0 ? b.start[b.entries] : 0));
   out.value.reserve(most);
   out.weight.reserve(most);

@@ -59,7 +59,7 @@ class Cells {
     const std::size_t from = bumps_.first(left, bumps_.nearest(left)), to = bumps_.end(right, bumps_.nearest(right));
     const bool few = to <= from + kFew;
     const bool far = bumps_.distance(middle, bumps_.nearest(middle)) - half_width > kFarthest;
-    const bool full = edge.size() > bumps_.at.size;  // memory stays in proportion to the tally
+    const bool full = edge.size() > bumps_.at.size;  // memory stays in proportion to the statistics
     if (few || far || full || !(left < middle && middle < right)) return put(left, nullptr);
     if (expand(left, middle, half_width * (1 + 1e-12), from, to)) return;
     cover(left, middle);
@@ -91,26 +91,26 @@ class Cells {
 
 }  // namespace
 
-KernelTables kernel_tables(const KernelView& tally, const double* h, std::size_t K, bool cells) {
-  const std::size_t d = K > 0 ? tally.entries / K : 0;
+KernelTables kernel_tables(const KernelView& statistics, const double* h, std::size_t K, bool cells) {
+  const std::size_t d = K > 0 ? statistics.entries / K : 0;
   KernelTables out;
-  out.entry.assign(tally.entries * kEntry, 0.0);
-  std::vector<std::vector<double>> edge(tally.entries), cell(tally.entries);
-  const bool small = static_cast<std::size_t>(tally.start[tally.entries]) < kSmall;
-  const std::size_t blocks = small ? std::min<std::size_t>(tally.entries, 1) : tally.entries;
+  out.entry.assign(statistics.entries * kEntry, 0.0);
+  std::vector<std::vector<double>> edge(statistics.entries), cell(statistics.entries);
+  const bool small = static_cast<std::size_t>(statistics.start[statistics.entries]) < kSmall;
+  const std::size_t blocks = small ? std::min<std::size_t>(statistics.entries, 1) : statistics.entries;
   parallel_for(blocks, [&](std::size_t block, int) {
-    for (std::size_t e = block; e < tally.entries; e += blocks) {
-      if (tally[e].size == 0) continue;
-      describe(tally[e], h[(e % K) * d + e / K], &out.entry[e * kEntry]);
-      if (!cells || tally[e].size <= kFew) continue;
-      const Bumps bumps(tally[e], &out.entry[e * kEntry]);
+    for (std::size_t e = block; e < statistics.entries; e += blocks) {
+      if (statistics[e].size == 0) continue;
+      describe(statistics[e], h[(e % K) * d + e / K], &out.entry[e * kEntry]);
+      if (!cells || statistics[e].size <= kFew) continue;
+      const Bumps bumps(statistics[e], &out.entry[e * kEntry]);
       Cells built(bumps);
       edge[e] = std::move(built.edge);
       cell[e] = std::move(built.cell);
     }
   });
-  out.cell_start.assign(tally.entries + 1, 0);
-  for (std::size_t e = 0; e < tally.entries; ++e) {
+  out.cell_start.assign(statistics.entries + 1, 0);
+  for (std::size_t e = 0; e < statistics.entries; ++e) {
     out.cell_start[e + 1] = out.cell_start[e] + static_cast<std::int64_t>(edge[e].size());
     out.edge.insert(out.edge.end(), edge[e].begin(), edge[e].end());
     out.cell.insert(out.cell.end(), cell[e].begin(), cell[e].end());

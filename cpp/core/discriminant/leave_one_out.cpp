@@ -33,7 +33,7 @@ struct Block {
 // A thread's memory, and what it does with a block.
 class Worker {
  public:
-  explicit Worker(const LeftOut& job)
+  explicit Worker(const LeaveOneOut& job)
       : job_(job),
         d_(job.x.d),
         rows_(kRows * d_),
@@ -143,7 +143,7 @@ class Worker {
     double other[kRows];
     std::fill_n(other, kRows, job_.prior[l]);
     const std::size_t at = l * job_.gammas * kRows;
-    TB_CALL(left_out_scores, job_.gammas, job_.gamma, b_, mine ? grow_ : one_, mine ? prior_ : other, zz_,
+    TB_CALL(leave_one_out_scores, job_.gammas, job_.gamma, b_, mine ? grow_ : one_, mine ? prior_ : other, zz_,
             both ? ee_ : nullptr, ss_, log_det_, score_ + at, root_ + at);
   }
 
@@ -225,7 +225,7 @@ class Worker {
     }
   }
 
-  const LeftOut& job_;
+  const LeaveOneOut& job_;
   std::size_t d_;
   std::vector<double> rows_;
   std::vector<Column> columns_;
@@ -241,7 +241,7 @@ class Worker {
   std::int32_t turned_by_ = -1;
 };
 
-void check(const LeftOut& job) {
+void check(const LeaveOneOut& job) {
   const LeftRows& rows = job.rows;
   const auto in_table = [&](std::uint32_t row) { return row < job.x.n; };
   const auto is_frame = [&](std::int32_t f) { return f >= 0 && static_cast<std::size_t>(f) < job.frames.count; };
@@ -280,7 +280,7 @@ void class_distances(const Columns& x, const std::int32_t* y, const double* mean
   });
 }
 
-void left_out_losses(const LeftOut& job, double* loss) {
+void leave_one_out_losses(const LeaveOneOut& job, double* loss) {
   check(job);
   std::vector<Block> blocks;
   for (std::size_t c = 0; c < job.classes; ++c) {

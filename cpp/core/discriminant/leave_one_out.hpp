@@ -41,7 +41,7 @@ struct Frames {
   const double* log_det;  // (F, kLogDetTerms, gammas): log |G| as a polynomial in m / level - 1
 };
 
-struct LeftOut {
+struct LeaveOneOut {
   Columns x;
   const double* mean;   // (K, d)
   const double* low;    // (K, d): what the means lack as doubles
@@ -60,6 +60,6 @@ void class_distances(const Columns& x, const std::int32_t* y, const double* mean
 
 // loss (alphas, gammas): the weighted sum of -log P(class | x) without the row; NaN where a covariance is left without
 // full rank. std::invalid_argument if a row, class or frame is not there.
-void left_out_losses(const LeftOut& job, double* loss);
+void leave_one_out_losses(const LeaveOneOut& job, double* loss);
 
 }  // namespace tb

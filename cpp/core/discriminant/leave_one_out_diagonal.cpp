@@ -16,7 +16,7 @@ constexpr std::size_t kTask = 16;  // rows
 
 class Worker {
  public:
-  explicit Worker(const LeftOutAxes& job)
+  explicit Worker(const LeaveOneOutDiagonal& job)
       : job_(job),
         points_((job.alphas * job.gammas + kGridStep - 1) / kGridStep * kGridStep),
         a_(points_),
@@ -81,14 +81,14 @@ class Worker {
     }
   }
 
-  const LeftOutAxes& job_;
+  const LeaveOneOutDiagonal& job_;
   std::size_t points_;  // of the grid, and some to fill it up
   std::vector<double> a_, b_, own_share_, shared_share_, c_, score_, own_, shared_, away_, loss_;
 };
 
 }  // namespace
 
-void left_out_axes(const LeftOutAxes& job, double* loss) {
+void leave_one_out_diagonal(const LeaveOneOutDiagonal& job, double* loss) {
   const auto is_class = [&](std::int32_t y) { return y >= 0 && static_cast<std::size_t>(y) < job.classes; };
   if (!std::all_of(job.y, job.y + job.rows, is_class)) throw std::invalid_argument("a class is not there");
   const std::size_t cells = job.alphas * job.gammas;

@@ -1,7 +1,7 @@
 // Leave-one-out losses of Gaussians along the axes (diagonal or spherical covariances) over a grid of alpha and gamma.
 //
-// Every row comes with the variances of the tally without it. With level_k = the mean of a class's variances over the
-// columns, all of them are, for every point of the grid,
+// Every row comes with the variances of the statistics without it. With level_k = the mean of a class's variances over
+// the columns, all of them are, for every point of the grid,
 //   v_kj = (1 - gamma) (alpha own_kj + (1 - alpha) shared_j) + gamma (alpha level_k + (1 - alpha) level)
 // and the row's loss is that of prior_k - sum_j (log v_kj + away_kj / v_kj) / 2.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace tb {
 
-struct LeftOutAxes {
+struct LeaveOneOutDiagonal {
   std::size_t rows, classes, d, alphas, gammas;
   const double* away;         // (rows, K, d): squared distances from the means without the row
   const double* own;          // (rows, K, d)
@@ -26,6 +26,6 @@ struct LeftOutAxes {
 
 // loss (alphas, gammas): the weighted sum of -log P(class | x), as if the constant of the Gaussian were 0.
 // The same bits for any number of threads. std::invalid_argument for a class that is not there.
-void left_out_axes(const LeftOutAxes& job, double* loss);
+void leave_one_out_diagonal(const LeaveOneOutDiagonal& job, double* loss);
 
 }  // namespace tb

@@ -1,5 +1,5 @@
-// Rows of few columns: as many at a time as there are lanes, each with its own pattern of gaps. Rows are sorted by how
-// much they miss, so that all lanes have as many vectors; what a row gets does not depend on its company.
+// Rows of few columns: as many at a time as there are lanes, each with its own pattern of missing values. Rows are
+// sorted by how much they miss, so that all lanes have as many vectors; what a row gets does not depend on its company.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -105,7 +105,7 @@ std::vector<std::int64_t> by_range(const Values<T, side_by_side>& y, std::int64_
     code[v] = static_cast<std::int32_t>(levels.size());
     levels.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + v));
   }
-  if (levels.size() == range) return levels;  // without holes: places are codes
+  if (levels.size() == range) return levels;  // without missing values: places are codes
   y.blocks([&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) codes[i] = code[static_cast<std::size_t>(codes[i])];
   });

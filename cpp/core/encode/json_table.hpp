@@ -1,6 +1,6 @@
 // Rows or columns in JSON → columns. A fast way for what is plain: {"rows": [{...}, ...]} or {"columns": {name: [...]}}
 // and nothing beside, with known names, each once in a row, and one type in a column. Whatever else it is, right or
-// wrong, is not read here: the caller takes the careful way, which has the words for it.
+// wrong, is not read here: the caller takes the general path, which has the words for it.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -105,7 +105,7 @@ class Grouping {
 
 class Splitter {
  public:
-  Splitter(const NLogN& nlogn, std::size_t classes) : f_(nlogn), tally_(classes) {}
+  Splitter(const NLogN& nlogn, std::size_t classes) : f_(nlogn), statistics_(classes) {}
 
   std::vector<double> split(const Runs& runs) {
     std::vector<double> cuts;
@@ -133,25 +133,25 @@ class Splitter {
     std::size_t classes = 0;
     std::int64_t bits = 0;  // weight times class entropy, fixed point
   };
-  struct Tally {  // of one class, while a cut moves through a part
+  struct Statistics {  // of one class, while a cut moves through a part
     double all = 0, left = 0;
     std::int64_t bits = 0;  // f(left) + f(all - left)
   };
 
-  // Counts the classes of a part; leaves the counts in tally_ until the next call.
+  // Counts the classes of a part; leaves the counts in statistics_ until the next call.
   Part part(const Runs& runs, std::size_t begin, std::size_t end) {
-    for (const std::uint32_t c : present_) tally_[c] = {};
+    for (const std::uint32_t c : present_) statistics_[c] = {};
     present_.clear();
     Part p{begin, end};
     for (std::uint32_t e = runs.start[begin]; e < runs.start[end]; ++e) {
       const auto [weight, c] = runs.entry[e];
-      if (tally_[c].all == 0) present_.push_back(c);
-      tally_[c].all += weight;
+      if (statistics_[c].all == 0) present_.push_back(c);
+      statistics_[c].all += weight;
       p.weight += weight;
     }
     p.classes = present_.size();
     p.bits = f_(p.weight);
-    for (const std::uint32_t c : present_) p.bits -= tally_[c].bits = f_(tally_[c].all);
+    for (const std::uint32_t c : present_) p.bits -= statistics_[c].bits = f_(statistics_[c].all);
     return p;
   }
 
@@ -165,7 +165,7 @@ class Splitter {
     for (std::size_t r = whole.begin; r + 1 < whole.end; ++r) {
       for (std::uint32_t e = runs.start[r]; e < runs.start[r + 1]; ++e) {
         const auto [weight, c] = runs.entry[e];
-        Tally& t = tally_[c];
+        Statistics& t = statistics_[c];
         t.left += weight;
         left += weight;
         const std::int64_t bits = f_(t.left) + f_(t.all - t.left);
@@ -191,7 +191,7 @@ class Splitter {
   }
 
   const NLogN& f_;
-  std::vector<Tally> tally_;
+  std::vector<Statistics> statistics_;
   std::vector<std::uint32_t> present_;
 };
 

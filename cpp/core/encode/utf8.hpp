@@ -1,4 +1,4 @@
-// Is this text? Only levels are asked, when they are first met, so plainness goes before speed.
+// Is this text? Only levels are asked, when they are first seen, so plainness goes before speed.
 #pragma once
 #include <cstddef>
 #include <cstdint>

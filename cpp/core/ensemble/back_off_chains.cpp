@@ -18,8 +18,8 @@
 namespace tb {
 namespace {
 
-constexpr double kMost = 1e30;          // weight of all rows, and strength, in floats
-constexpr float kLeast = 1e-30f;        // strength: a context that was never met keeps the estimate above
+constexpr double kMost = 1e30;          // weight of all rows, and concentration, in floats
+constexpr float kLeast = 1e-30f;        // concentration: an unseen context keeps the estimate above
 constexpr std::size_t kCellsOfRow = 4;  // cells of a chain for each row and rung, up to which its tables pay
 constexpr std::size_t kCellsOfOwn = 4;  // cells of a rung for each row, up to which those are lifted, not the rows
 constexpr std::size_t kContextBytes = std::size_t{1} << 20;      // contexts of the rows at a time, for each thread
@@ -31,7 +31,7 @@ struct Rung {
   std::size_t contexts = 0;
   std::vector<float> n;      // (contexts, bins, classes)
   std::vector<float> total;  // (contexts, classes), or (contexts)
-  std::vector<float> share;  // 1 / (total + strength)
+  std::vector<float> share;  // 1 / (total + concentration)
 };
 
 // Rows whose estimates of all classes are climbed to rung by rung, and what is known of them.
@@ -45,7 +45,8 @@ struct Careful {
 //
 // A row leaves its own class, and P_{-1}. So its estimates of the other classes are those of a table in which each
 // bin's P_{-1} is short of one row: that is filled once for all rows, and only the row's own class is climbed to. Rows
-// that weigh less than one, or that the counts do not have, and chains with far more cells than rows take the long way.
+// that weigh less than one, or that the counts do not have, and chains with far more cells than rows take the general
+// path.
 class Learner {
  public:
   Learner(const Chains& chains, std::size_t classes, const Smooth& smooth)
@@ -54,7 +55,7 @@ class Learner {
   // context(l): that of each row with the first l parents.
   template <class T, class Count, class Context>
   void learn(std::size_t i, const Count* counts, const Rows<T>& rows, Context&& context, double scale,
-             double* strengths, float* logs, float* terms) {
+             double* concentrations, float* logs, float* terms) {
     begin(i, counts + chains_.counts[i] * K_);
     read_rows(i, rows, context);
     start_rows();
@@ -63,19 +64,19 @@ class Learner {
     float* out = logs + chains_.rungs[i] * K_;
     for (std::size_t l = 0; l <= parents_; ++l) {
       if (l == 0 && !has_child_ && !is_laplace_) {  // P_0(c) has nothing above it
-        strengths[0] = 0;
+        concentrations[0] = 0;
         TB_CALL(logs_of, above_.data(), out, K_);
         out += K_;
         continue;
       }
       if (is_laplace_) {
-        strengths[l] = smooth_.alpha * static_cast<double>(has_child_ ? bins_ : K_);
+        concentrations[l] = smooth_.alpha * static_cast<double>(has_child_ ? bins_ : K_);
         start_again(l);
       } else {
         count_own(l, rows, context);
-        if (!smooth_.given) strengths[l] = choose(rows);
+        if (!smooth_.given) concentrations[l] = choose(rows);
       }
-      const float a = std::max(static_cast<float>(std::min(strengths[l], kMost)), kLeast);
+      const float a = std::max(static_cast<float>(std::min(concentrations[l], kMost)), kLeast);
       leave_out(l, rows.n, a);
       out = fold(l, a, out);
     }
@@ -230,7 +231,7 @@ class Learner {
     for (std::size_t k = 0; k < count; ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
   }
 
-  // The counts of the row's own class in rung l, leave-one-out: of the rows that choose the strength, or of all.
+  // The counts of the row's own class in rung l, leave-one-out: of the rows that choose the concentration, or of all.
   template <class T, class Context>
   void count_own(std::size_t l, const Rows<T>& rows, Context&& context) {
     const Rung& rung = rungs_[l];
@@ -279,9 +280,9 @@ class Learner {
     if (uses_tables_) {
       if (own_by_cell_) read_own(parents_ + 1, rows, context, rows.n);
       TB_CALL(logs_of, other_.data(), other_.data(), other_.size());
-      TB_CALL(add_left_out,
-              LeftOutTerms{rows.n, K_, bins_, context(parents_), child_.data(), rows.y, unit_.data(), other_.data(),
-                           own_.data()},
+      TB_CALL(add_leave_one_out,
+              LeaveOneOutTerms{rows.n, K_, bins_, context(parents_), child_.data(), rows.y, unit_.data(), other_.data(),
+                               own_.data()},
               scale, terms);
     }
     TB_CALL(logs_of, careful_.p.data(), careful_.p.data(), careful_.p.size());
@@ -291,14 +292,14 @@ class Learner {
     }
   }
 
-  // The strength of the grid with the largest leave-one-out log-likelihood.
+  // The concentration of the grid with the largest leave-one-out log-likelihood.
   template <class T>
   double choose(const Rows<T>& rows) {
     const std::size_t some = std::min(rows.n, smooth_.rows);
     search_.begin();
     search_.add({n_.data(), total_.data(), own_.data(), rows.w, static_cast<double>(worth_)}, some);
     const Grid& grid = smooth_.grid;
-    return search_.best(grid.strengths[grid.size - 1]).strength;  // nothing to say: the estimate above
+    return search_.best(grid.concentrations[grid.size - 1]).concentration;  // nothing to say: the estimate above
   }
 
   void share(Rung& rung, float a) const {
@@ -323,7 +324,7 @@ class Learner {
   std::vector<float> own_, n_, total_;              // of the row's own class: P, and the counts without the row
   std::vector<std::uint32_t> child_;
   Careful careful_;
-  StrengthSearch search_;
+  ConcentrationSearch search_;
 };
 
 }  // namespace
@@ -375,7 +376,7 @@ void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes
 
 template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
-                  const Smooth& smooth, const Planes& planes, double* strengths, float* logs, float* terms) {
+                  const Smooth& smooth, const Planes& planes, double* concentrations, float* logs, float* terms) {
   const auto all = static_cast<std::size_t>(threads());
   const std::size_t most = all * kContextBytes / (4 * std::max<std::size_t>(rows.n, 1));
   std::vector<std::unique_ptr<Learner>> learner(all);
@@ -397,7 +398,7 @@ void learn_chains(const Chains& chains, const Count* counts, std::size_t classes
       for (const std::size_t i : of[plane]) {
         const auto read = [&](std::size_t l) { return context.data() + tree.node(i, l) * rows.n; };
         mine->learn(i, counts, rows, read, planes.scale[i],
-                    strengths + chains.parent_start[i] + static_cast<std::int64_t>(i), logs,
+                    concentrations + chains.parent_start[i] + static_cast<std::int64_t>(i), logs,
                     terms ? terms + plane * rows.n * classes : nullptr);
       }
     });

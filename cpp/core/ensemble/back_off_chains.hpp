@@ -9,7 +9,7 @@
 // about 1. A chain without a child estimates the class itself:
 //   P_l(c | p1 … pl) = (n(c, p1 … pl) + a_l P_{l-1}) / (n(p1 … pl) + a_l),   l = 1 … k,   P_0(c) = (n(c) + 1 / K) / (n
 //   + 1).
-// A context that was never met keeps the estimate of the one above. Only the counts with all parents are kept: those of
+// An unseen context keeps the estimate of the one above. Only the counts with all parents are kept: those of
 // fewer parents are sums of them.
 //
 // Children and parents are read through views: a view joins the levels of a column into at most 255 bins.
@@ -68,7 +68,7 @@ struct Smooth {
   std::size_t rows;  // at most so many of the rows choose
   double alpha;
   double worth;  // rows that each value has besides, spread over the classes
-  bool given;    // the strengths are known
+  bool given;    // the concentrations are known
 };
 
 // Into which plane each chain's term is added, and times what. Negative, for a chain without a child: what each parent
@@ -79,13 +79,13 @@ struct Planes {
   const double* scale;     // (chains)
 };
 
-// Reads counts. strengths: (parents + 1 of each chain, one after another), by the leave-one-out log-likelihood of the
-// rows' own class; as they are, if smooth.given. logs (rung cells, classes): log P. terms (planes, rows, classes): log
-// P of the rows, each without itself (a unit of its weight at most), times scale, 0 where the child is missing. The
+// Reads counts. concentrations: (parents + 1 of each chain, one after another), by the leave-one-out log-likelihood of
+// the rows' own class; as they are, if smooth.given. logs (rung cells, classes): log P. terms (planes, rows, classes):
+// log P of the rows, each leave-one-out (a unit of its weight at most), times scale, 0 where the child is missing. The
 // rows must be among those counted.
 template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
-                  const Smooth& smooth, const Planes& planes, double* strengths, float* logs, float* terms);
+                  const Smooth& smooth, const Planes& planes, double* concentrations, float* logs, float* terms);
 
 // logs (rung cells, classes): log (n + alpha) / (total + alpha v), to the last bit what core/networks/families.cpp
 // says.

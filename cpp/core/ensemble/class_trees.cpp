@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kGain = 0.5;
 constexpr std::size_t kExact = std::size_t{1} << 24;  // whole numbers below it are floats
-constexpr double kAny = 1.0;                          // a strength, where contexts hold nothing and none matters
+constexpr double kAny = 1.0;                          // a concentration, where contexts hold nothing and none matters
 
 // The rows that take part, in order.
 struct Taking {
@@ -26,7 +26,7 @@ struct Taking {
   bool ones = true;              // does each weigh 1?
 };
 
-Taking taking_part(const ContextGrowth& g, const bool* part) {
+Taking taking_part(const ClassTreeGrowth& g, const bool* part) {
   Taking t;
   double total = 0;
   std::vector<double> n(g.classes, 0.0);
@@ -77,7 +77,7 @@ class Numbering {
 template <class T>
 class Member {
  public:
-  Member(const ContextGrowth& g, const T* codes)
+  Member(const ClassTreeGrowth& g, const T* codes)
       : g_(g),
         codes_(codes),
         stride_(g.classes + 1),
@@ -111,7 +111,7 @@ class Member {
  private:
   struct Choice {
     std::int32_t split;
-    double strength, sum;
+    double concentration, sum;
   };
 
   // id_: the context of each row after a split; rows without a bin get the one behind the last. count_: classes of each
@@ -191,8 +191,8 @@ class Member {
       others(i, above, below);
       search_.add(w_[i], above, below, share_[i]);
     }
-    const StrengthSearch::Best best = search_.best(g_.grid.strengths[0]);
-    return {s, best.strength, best.sum};
+    const ConcentrationSearch::Best best = search_.best(g_.grid.concentrations[0]);
+    return {s, best.concentration, best.sum};
   }
 
   // Rows that are alone or have no bin leave: no later split can change their p.
@@ -209,14 +209,14 @@ class Member {
       std::uint32_t& at = number[id_[i]];
       if (at == unseen) at = static_cast<std::uint32_t>(contexts_++);
       context_[kept] = at;
-      share_[kept] = std::max((above + choice.strength * share_[i]) / (below + choice.strength), kLeastShare);
+      share_[kept] = std::max((above + choice.concentration * share_[i]) / (below + choice.concentration), kLeastShare);
       row_[kept] = row_[i], y_[kept] = y_[i], w_[kept] = w_[i];
       ++kept;
     }
     row_.resize(kept), y_.resize(kept), w_.resize(kept), share_.resize(kept), context_.resize(kept);
   }
 
-  const ContextGrowth& g_;
+  const ClassTreeGrowth& g_;
   const T* codes_;
   std::size_t stride_;
   Numbering numbering_;
@@ -229,13 +229,13 @@ class Member {
   bool ones_ = false;    // each row weighs 1, and floats hold their counts
   std::vector<float> one_count_;
   std::vector<double> count_, above_, below_;
-  StrengthSearch search_, now_;
+  ConcentrationSearch search_, now_;
 };
 
 }  // namespace
 
 template <class T>
-void grow_contexts(const ContextGrowth& g, const T* codes, std::int32_t* chosen) {
+void grow_class_trees(const ClassTreeGrowth& g, const T* codes, std::int32_t* chosen) {
   const Taking all = g.part ? Taking{} : taking_part(g, nullptr);
   std::vector<std::unique_ptr<Member<T>>> space(static_cast<std::size_t>(threads()));
   parallel_for(g.members, [&](std::size_t m, int thread) {
@@ -247,17 +247,17 @@ void grow_contexts(const ContextGrowth& g, const T* codes, std::int32_t* chosen)
 }
 
 template <class T>
-void check_context_codes(const ContextGrowth& g, const T* codes, std::size_t columns) {
+void check_class_tree_codes(const ClassTreeGrowth& g, const T* codes, std::size_t columns) {
   for (std::size_t i = 0; i < columns * g.rows; ++i) {
     if (codes[i] >= g.levels && codes[i] != kNoCode<T>) throw std::invalid_argument("a code has no level in map");
   }
 }
 
-template void check_context_codes(const ContextGrowth&, const std::uint8_t*, std::size_t);
-template void check_context_codes(const ContextGrowth&, const std::uint16_t*, std::size_t);
-template void check_context_codes(const ContextGrowth&, const std::uint32_t*, std::size_t);
-template void grow_contexts(const ContextGrowth&, const std::uint8_t*, std::int32_t*);
-template void grow_contexts(const ContextGrowth&, const std::uint16_t*, std::int32_t*);
-template void grow_contexts(const ContextGrowth&, const std::uint32_t*, std::int32_t*);
+template void check_class_tree_codes(const ClassTreeGrowth&, const std::uint8_t*, std::size_t);
+template void check_class_tree_codes(const ClassTreeGrowth&, const std::uint16_t*, std::size_t);
+template void check_class_tree_codes(const ClassTreeGrowth&, const std::uint32_t*, std::size_t);
+template void grow_class_trees(const ClassTreeGrowth&, const std::uint8_t*, std::int32_t*);
+template void grow_class_trees(const ClassTreeGrowth&, const std::uint16_t*, std::int32_t*);
+template void grow_class_trees(const ClassTreeGrowth&, const std::uint32_t*, std::int32_t*);
 
 }  // namespace tb

@@ -1,4 +1,4 @@
-// Contexts of classes: one split after the other is chosen by how well the classes of rows left out are foretold.
+// Contexts of classes: one split after the other is chosen by how well the classes of rows left out are predicted.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tb {
 
-struct ContextGrowth {
+struct ClassTreeGrowth {
   std::size_t rows, classes;
   const std::int32_t* y;       // rows; below 0: the row takes no part
   const double* w;             // rows, or null
@@ -26,14 +26,14 @@ struct ContextGrowth {
 // chosen (members, depth): the split that is taken at each level, or -1. A member begins with one context and
 // p_t = (n(y) - u + 1/classes) / (n - u + 1), u = min(w_t, 1) being what row t itself adds. A split cuts each context U
 // into contexts by bin, and p_t becomes (n(U, y) - u + a p_t) / (n(U) - u + a); it stays if the row is alone in U. The
-// candidate and strength a with the largest sum of w_t log p_t are taken if that rises by more than 1/2, unless the
-// product of bins and classes went beyond most_cells. Rows without a bin keep their p and are in no context from then
-// on. codes: (columns, rows), kNoCode<T> where missing, else below levels.
+// candidate and concentration a with the largest sum of w_t log p_t are taken if that rises by more than 1/2, unless
+// the product of bins and classes went beyond most_cells. Rows without a bin keep their p and are in no context from
+// then on. codes: (columns, rows), kNoCode<T> where missing, else below levels.
 template <class T>
-void grow_contexts(const ContextGrowth& g, const T* codes, std::int32_t* chosen);
+void grow_class_trees(const ClassTreeGrowth& g, const T* codes, std::int32_t* chosen);
 
 // Throws std::invalid_argument if a code of the columns is neither missing nor below levels.
 template <class T>
-void check_context_codes(const ContextGrowth& g, const T* codes, std::size_t columns);
+void check_class_tree_codes(const ClassTreeGrowth& g, const T* codes, std::size_t columns);
 
 }  // namespace tb

@@ -26,7 +26,7 @@ double product(const double* a, const double* b, std::size_t n) {
 
 // From the mean of a row's class y to that of class k, (k, y): root'root of it, its length, and where the mean of k is.
 struct Between {
-  explicit Between(const NormalLeftOut& t)
+  explicit Between(const LeaveOneOutNormal& t)
       : toward(t.classes * t.classes * t.columns), apart(t.classes * t.classes), at_mean(t.classes * t.classes) {
     const std::size_t K = t.classes, p = t.columns;
     std::vector<double> step(K * p);
@@ -42,7 +42,7 @@ struct Between {
 };
 
 // Distances and what is left of the determinants, of some rows.
-void distances(const NormalLeftOut& t, const Between& b, std::size_t first, std::size_t rows, double* distance,
+void distances(const LeaveOneOutNormal& t, const Between& b, std::size_t first, std::size_t rows, double* distance,
                double* left) {
   const std::size_t K = t.classes, p = t.columns;
   for (std::size_t r = first; r < first + rows; ++r, distance += K, left += K) {
@@ -63,7 +63,7 @@ void distances(const NormalLeftOut& t, const Between& b, std::size_t first, std:
 
 }  // namespace
 
-bool normal_left_out(const NormalLeftOut& t, double* out) {
+bool leave_one_out_normal(const LeaveOneOutNormal& t, double* out) {
   const std::size_t K = t.classes, blocks = (t.rows + kRows - 1) / kRows;
   const Between between(t);
   std::vector<char> good(blocks, 1);

@@ -1,4 +1,4 @@
-// Log densities of regularised Gaussians for rows that are in their sums, each without itself: by a rank-one step, as
+// Log densities of regularised Gaussians for rows that are in their sums, each leave-one-out: by a rank-one step, as
 // ensemble/gaussian_copula.py says.
 #pragma once
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace tb {
 
-struct NormalLeftOut {
+struct LeaveOneOutNormal {
   std::size_t rows, classes, columns;
   const double* z;        // (rows, columns)
   const std::int32_t* y;  // rows, each in [0, classes)
@@ -23,6 +23,6 @@ struct NormalLeftOut {
 };
 
 // out (freedoms, rows, classes). False: not all are finite.
-bool normal_left_out(const NormalLeftOut& t, double* out);
+bool leave_one_out_normal(const LeaveOneOutNormal& t, double* out);
 
 }  // namespace tb

@@ -23,8 +23,8 @@ double owed_to(const std::int32_t* has, std::size_t each, const double* owed) {
 
 }  // namespace
 
-void herd(const std::int32_t* has, std::size_t draws, std::size_t each, const double* share, std::size_t count,
-          std::size_t members, std::int64_t* taken) {
+void low_discrepancy_design(const std::int32_t* has, std::size_t draws, std::size_t each, const double* share,
+                            std::size_t count, std::size_t members, std::int64_t* taken) {
   std::vector<double> owed(count, 0.0), came(count, 0.0);
   for (std::size_t m = 0; m < members; ++m) {
     for (std::size_t f = 0; f < count; ++f) owed[f] += share[f];

@@ -54,7 +54,7 @@ struct Points::Space {
 };
 
 Points::Points(const double* points, std::size_t count, std::size_t d, const double* root)
-    : count_(count), d_(d), blocks_((count + kNearestLanes - 1) / kNearestLanes), point_(count * d) {
+    : count_(count), d_(d), blocks_((count + kNeighborLanes - 1) / kNeighborLanes), point_(count * d) {
   if (root) {
     root_ = AlignedArray(d * d);
     for (std::size_t i = 0; i < d; ++i)
@@ -65,16 +65,16 @@ Points::Points(const double* points, std::size_t count, std::size_t d, const dou
     far_ = std::max(far_, length(point_.data() + r * d, d));
   }
   if (count <= kFew || far_ > kFar) return;
-  rough_ = Aligned<float>(blocks_ * d * kNearestLanes);
-  half_ = Aligned<float>(blocks_ * kNearestLanes);
+  rough_ = Aligned<float>(blocks_ * d * kNeighborLanes);
+  half_ = Aligned<float>(blocks_ * kNeighborLanes);
   std::fill_n(rough_.data(), rough_.size(), 0.0f);
   std::fill_n(half_.data(), half_.size(), std::numeric_limits<float>::infinity());
   for (std::size_t r = 0; r < count; ++r) {
     const double* from = point_.data() + r * d;
     const double long_ = length(from, d);
     half_.data()[r] = static_cast<float>(long_ * long_ / 2);
-    float* to = rough_.data() + r / kNearestLanes * d * kNearestLanes + r % kNearestLanes;
-    for (std::size_t j = 0; j < d; ++j) to[j * kNearestLanes] = static_cast<float>(from[j]);
+    float* to = rough_.data() + r / kNeighborLanes * d * kNeighborLanes + r % kNeighborLanes;
+    for (std::size_t j = 0; j < d; ++j) to[j * kNeighborLanes] = static_cast<float>(from[j]);
   }
 }
 
@@ -130,25 +130,25 @@ void Points::find(const double* row, const float* about, double error, std::size
 
 void Points::nearest(const double* rows, std::size_t n, std::size_t most, std::int32_t* index, double* distance) const {
   if (most == 0) return;
-  const std::size_t wide = blocks_ * kNearestLanes;
+  const std::size_t wide = blocks_ * kNeighborLanes;
   std::vector<Space> spaces(static_cast<std::size_t>(threads()));
   parallel_for((n + kRowsOfOne - 1) / kRowsOfOne, [&](std::size_t block, int thread) {
     Space& space = spaces[static_cast<std::size_t>(thread)];
-    space.turned.at_least(kNearestAsked * d_);
-    space.asked.at_least(kNearestAsked * d_);
+    space.turned.at_least(kNeighborQueries * d_);
+    space.asked.at_least(kNeighborQueries * d_);
     space.maybe.at_least(count_ + 1);
     const bool rough = rough_.size() > 0;
-    if (rough) space.about.at_least(kNearestAsked * wide);
+    if (rough) space.about.at_least(kNeighborQueries * wide);
     const std::size_t end = std::min(n, (block + 1) * kRowsOfOne);
-    for (std::size_t r = block * kRowsOfOne; r < end; r += kNearestAsked) {
-      for (std::size_t a = 0; a < kNearestAsked; ++a)  // at the end the last row several times
+    for (std::size_t r = block * kRowsOfOne; r < end; r += kNeighborQueries) {
+      for (std::size_t a = 0; a < kNeighborQueries; ++a)  // at the end the last row several times
         turn(rows + std::min(r + a, end - 1) * d_, space.turned.data() + a * d_);
       if (rough) {
-        for (std::size_t i = 0; i < kNearestAsked * d_; ++i)
+        for (std::size_t i = 0; i < kNeighborQueries * d_; ++i)
           space.asked.data()[i] = static_cast<float>(std::clamp(space.turned.data()[i], -kFar, kFar));
-        TB_CALL(nearest_products, rough_.data(), half_.data(), blocks_, d_, space.asked.data(), space.about.data());
+        TB_CALL(neighbor_products, rough_.data(), half_.data(), blocks_, d_, space.asked.data(), space.about.data());
       }
-      for (std::size_t a = 0; a < std::min(kNearestAsked, end - r); ++a) {
+      for (std::size_t a = 0; a < std::min(kNeighborQueries, end - r); ++a) {
         const double* row = space.turned.data() + a * d_;
         const double long_ = length(row, d_);
         // of d products and sums, each rounded, and of their factors

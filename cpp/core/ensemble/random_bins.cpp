@@ -73,7 +73,7 @@ class Mdl {
  public:
   // weight(c, v) of class c in level v
   template <class Weight>
-  Mdl(const NLogN& f, std::size_t classes, std::size_t levels, Weight&& weight) : f_(f), tally_(classes) {
+  Mdl(const NLogN& f, std::size_t classes, std::size_t levels, Weight&& weight) : f_(f), statistics_(classes) {
     entry_.reserve(classes * levels);
     for (std::size_t v = 0; v < levels; ++v) {
       const std::size_t before = entry_.size();
@@ -114,7 +114,7 @@ class Mdl {
     std::uint32_t label;
     N weight;
   };
-  struct Tally {  // of one class, while a cut moves through a part
+  struct Statistics {  // of one class, while a cut moves through a part
     N left, right;
     double bits;  // f(left) + f(right)
   };
@@ -125,12 +125,12 @@ class Mdl {
     double k_entropy() const { return weight > 0 ? classes * bits / static_cast<double>(weight) : 0.0; }
   };
 
-  // Counts the classes of a part; leaves them in tally_, all to the right of the cut.
+  // Counts the classes of a part; leaves them in statistics_, all to the right of the cut.
   Sums sums(std::size_t begin, std::size_t end) {
-    std::fill(tally_.begin(), tally_.end(), Tally{});
+    std::fill(statistics_.begin(), statistics_.end(), Statistics{});
     Sums s;
-    for (std::size_t e = start_[begin]; e < start_[end]; ++e) tally_[entry_[e].label].right += entry_[e].weight;
-    for (Tally& t : tally_) {
+    for (std::size_t e = start_[begin]; e < start_[end]; ++e) statistics_[entry_[e].label].right += entry_[e].weight;
+    for (Statistics& t : statistics_) {
       t.bits = f_(t.right);
       s.weight += t.right;
       s.bits -= t.bits;
@@ -145,7 +145,7 @@ class Mdl {
   std::size_t best(const Part& part) {
     const Sums whole = sums(part.begin, part.end);
     if (whole.weight < 4 || whole.classes < 2) return part.begin;
-    double inside = f_(whole.weight) - whole.bits;  // the sum of all tallies' bits
+    double inside = f_(whole.weight) - whole.bits;  // the sum of all statistics' bits
     double least = std::numeric_limits<double>::infinity();
     const double total = static_cast<double>(whole.weight);
     N left = 0, right = whole.weight;
@@ -153,7 +153,7 @@ class Mdl {
     for (std::size_t v = part.begin; v + 1 < part.end; ++v) {
       for (std::size_t e = start_[v]; e < start_[v + 1]; ++e) {
         const auto [c, w] = entry_[e];
-        Tally& t = tally_[c];
+        Statistics& t = statistics_[c];
         t.left += w, t.right -= w;
         left += w, right -= w;
         const double bits = f_(t.left) + f_(t.right);
@@ -174,7 +174,7 @@ class Mdl {
   }
 
   const NLogN& f_;
-  std::vector<Tally> tally_;
+  std::vector<Statistics> statistics_;
   std::vector<Entry> entry_;
   std::vector<std::size_t> start_, level_;
 };

@@ -87,7 +87,7 @@ std::vector<double> solved(const std::vector<double>& H, const std::vector<doubl
 
 class Newton {
  public:
-  Newton(const WeightSearch& data, Half half, const WeightPull& pull)
+  Newton(const StackingSearch& data, Half half, const WeightPull& pull)
       : data_(data),
         p_(pull),
         D_(data.terms_),
@@ -246,7 +246,7 @@ class Newton {
     return out;
   }
 
-  const WeightSearch& data_;
+  const StackingSearch& data_;
   const WeightPull& p_;
   std::size_t D_, K_, rows_, padded_, from_, to_;  // rows_: of a block; blocks [from_, to_)
   AlignedArray joint_, move_;                      // [block][class][row]
@@ -255,7 +255,7 @@ class Newton {
   Weights out_;
 };
 
-WeightSearch::WeightSearch(const WeightRows& p) : terms_(p.terms), classes_(p.classes), rows_(rows_of_block(p)) {
+StackingSearch::StackingSearch(const WeightRows& p) : terms_(p.terms), classes_(p.classes), rows_(rows_of_block(p)) {
   std::vector<std::uint32_t> row[2];
   for (std::size_t t = 0; t < p.rows; ++t) {
     if (!takes_part(p, t)) continue;
@@ -288,12 +288,12 @@ WeightSearch::WeightSearch(const WeightRows& p) : terms_(p.terms), classes_(p.cl
   });
 }
 
-WeightBlock WeightSearch::block(std::size_t b, const double* joint) const {
+WeightBlock StackingSearch::block(std::size_t b, const double* joint) const {
   return {terms_, classes_,       rows_,         term_->data() + b * rows_ * classes_ * terms_,
           joint,  &y_[b * rows_], &w_[b * rows_]};
 }
 
-void WeightSearch::pack(std::size_t b, const WeightRows& p, const std::vector<std::uint32_t>& row) {
+void StackingSearch::pack(std::size_t b, const WeightRows& p, const std::vector<std::uint32_t>& row) {
   const std::size_t K = classes_, count = row.size();
   std::vector<std::uint8_t> open(count * K);
   bool all = true;
@@ -314,17 +314,17 @@ void WeightSearch::pack(std::size_t b, const WeightRows& p, const std::vector<st
   }
 }
 
-void WeightSearch::at(std::size_t b, const double* v, const double* bias, double* joint) const {
+void StackingSearch::at(std::size_t b, const double* v, const double* bias, double* joint) const {
   TB_CALL(weight_move, block(b, joint), v, bias, joint);
   const double* start = start_.data() + b * rows_ * classes_;
   for (std::size_t i = 0; i < rows_ * classes_; ++i) joint[i] += start[i];
 }
 
-Weights WeightSearch::fit(Half half, const WeightPull& pull, std::size_t steps) const {
+Weights StackingSearch::fit(Half half, const WeightPull& pull, std::size_t steps) const {
   return Newton(*this, half, pull).run(steps);
 }
 
-double WeightSearch::loss(Half half, const double* v, const double* b) const {
+double StackingSearch::loss(Half half, const double* v, const double* b) const {
   const std::size_t from = half == Half::second ? split_ : 0, to = half == Half::first ? split_ : blocks_;
   std::vector<double> part(to - from);
   parallel_for(part.size(), [&](std::size_t at_block, int) {

@@ -42,9 +42,9 @@ enum class Half { first, second, both };
 
 // A copy of the terms, sorted into blocks once for many searches. Terms in which classes differ by more than 1e9 count
 // as if it were 1e9.
-class WeightSearch {
+class StackingSearch {
  public:
-  explicit WeightSearch(const WeightRows& rows);
+  explicit StackingSearch(const WeightRows& rows);
 
   // Of the rows of a half. At most so many steps; fewer once a step lowers the whole by less than a millionth of the
   // rows' weight.

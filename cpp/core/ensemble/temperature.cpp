@@ -13,8 +13,8 @@ constexpr std::size_t kBlock = 1024;  // rows
 
 }  // namespace
 
-Tempered::Tempered(const double* prior, const double* likelihood, const std::int32_t* y, const double* w,
-                   std::size_t rows, std::size_t classes)
+TemperatureLoss::TemperatureLoss(const double* prior, const double* likelihood, const std::int32_t* y, const double* w,
+                                 std::size_t rows, std::size_t classes)
     : classes_(classes) {
   std::vector<std::size_t> taken;
   for (std::size_t r = 0; r < rows; ++r) {
@@ -30,7 +30,7 @@ Tempered::Tempered(const double* prior, const double* likelihood, const std::int
   blocks_ = (taken.size() + kBlock - 1) / kBlock;
   const std::size_t last = taken.size() - (blocks_ ? blocks_ - 1 : 0) * kBlock;  // rows of the last block
   const std::size_t room =
-      blocks_ ? (blocks_ - 1) * kBlock + (last + kTemperLanes - 1) / kTemperLanes * kTemperLanes : 0;
+      blocks_ ? (blocks_ - 1) * kBlock + (last + kTemperatureLanes - 1) / kTemperatureLanes * kTemperatureLanes : 0;
   prior_ = AlignedArray(room * classes);
   more_ = AlignedArray(room * classes);
   own_.assign(room, 0.0);
@@ -55,24 +55,25 @@ Tempered::Tempered(const double* prior, const double* likelihood, const std::int
   }
 }
 
-TemperSums Tempered::at(double beta) const {
-  std::vector<TemperSums> part(blocks_, TemperSums{});
+TemperatureSums TemperatureLoss::at(double beta) const {
+  std::vector<TemperatureSums> part(blocks_, TemperatureSums{});
   parallel_for(blocks_, [&](std::size_t b, int) {
     const std::size_t first = b * kBlock, wide = std::min(kBlock, own_.size() - first);
-    const TemperRows rows{wide,
-                          classes_,
-                          prior_.data() + first * classes_,
-                          more_.data() + first * classes_,
-                          own_.data() + first,
-                          w_.data() + first};
-    TB_CALL(temper_sums, rows, beta, part[b]);
+    const TemperatureRows rows{wide,
+                               classes_,
+                               prior_.data() + first * classes_,
+                               more_.data() + first * classes_,
+                               own_.data() + first,
+                               w_.data() + first};
+    TB_CALL(temperature_sums, rows, beta, part[b]);
   });
-  TemperSums out{};
-  for (const TemperSums& each : part) out = {out.loss + each.loss, out.mean + each.mean, out.variance + each.variance};
+  TemperatureSums out{};
+  for (const TemperatureSums& each : part)
+    out = {out.loss + each.loss, out.mean + each.mean, out.variance + each.variance};
   return out;
 }
 
-Tempered::Best Tempered::best(const Search& s) const {
+TemperatureLoss::Best TemperatureLoss::best(const Search& s) const {
   const auto whole = [&](double beta) {
     const double far = std::log(beta / s.to);
     return at(beta).loss + s.pull / 2 * far * far;
@@ -82,7 +83,7 @@ Tempered::Best Tempered::best(const Search& s) const {
     return Best{found, at(found).loss};
   };
   const auto slope = [&](double beta, double& second) {
-    const TemperSums sums = at(beta);
+    const TemperatureSums sums = at(beta);
     const double first = beta * sums.mean;
     second = first + beta * beta * sums.variance + s.pull;
     return first + s.pull * std::log(beta / s.to);

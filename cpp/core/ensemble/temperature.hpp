@@ -9,17 +9,17 @@
 
 namespace tb {
 
-class Tempered {
+class TemperatureLoss {
  public:
   // prior, likelihood: logarithms, (rows, classes). No part take rows whose own class is impossible or below 0, of
   // weight 0, or with a NaN.
-  Tempered(const double* prior, const double* likelihood, const std::int32_t* y, const double* w, std::size_t rows,
-           std::size_t classes);
+  TemperatureLoss(const double* prior, const double* likelihood, const std::int32_t* y, const double* w,
+                  std::size_t rows, std::size_t classes);
 
   // Does no row say anything of beta?
   bool flat() const { return flat_; }
   // Summed over the rows.
-  TemperSums at(double beta) const;
+  TemperatureSums at(double beta) const;
 
   struct Search {
     double least, most;  // of beta

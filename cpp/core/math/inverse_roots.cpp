@@ -18,8 +18,8 @@ constexpr std::size_t kBlock = 48;     // rows that are finished together
 constexpr std::size_t kSmall = 128;    // columns: fewer are not worth a second thread
 constexpr std::size_t kTogether = 12;  // panels, one task
 
-// Cholesky and forward substitution in one sweep over blocks J of rows, in place. Before J's turn, of the rows from J
-// on,
+// Cholesky and forward substitution in one sweep over blocks J of rows, in place. Before J's turn, of the rows
+// from J on,
 //   columns from J on   hold  -(S - L L')   over the blocks before,
 //   columns before J    hold  L F           over the blocks before.
 // The root L_JJ of what is left of S_JJ then gives all that has to do with J at once: L_JJ^-1 times the negative of

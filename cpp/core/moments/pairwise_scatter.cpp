@@ -1,4 +1,4 @@
-// With z = x - shift and 0 for a hole, and m = 1 where there is a value: over the rows where both are present,
+// With z = x - shift and 0 for a missing value, and m = 1 where there is a value: over the rows where both are present,
 //   n_ij = sum m_i m_j     a_ij = sum z_i m_j     c_ij = sum z_i z_j     mean_ij = shift_i + a_ij / n_ij
 //   s_ij = c_ij - a_ij a_ji / n_ij
 // So three products of packs are all there is to do.
@@ -63,7 +63,7 @@ class PairwiseScatter {
       const Span& span = rows.spans()[i];
       const std::size_t at = span.from * panels_ * panel_;
       const RowPick pick = rows.pick(span, scratch[static_cast<std::size_t>(thread)]);
-      infinite[i] = TB_CALL(pack_with_holes, pick, shift_.data(), span.count, numbers + at, present + at);
+      infinite[i] = TB_CALL(pack_with_missing, pick, shift_.data(), span.count, numbers + at, present + at);
     });
     return std::find(infinite.begin(), infinite.end(), 1) != infinite.end();
   }

@@ -37,12 +37,12 @@ AveragedCell::AveragedCell(const AveragedCounts& m, std::size_t c0, Removed remo
 void AveragedCell::parents(const std::int32_t* set, std::size_t which) {
   std::copy(set, set + m_.order, set_);
   std::copy(set, set + m_.order, ranked_);
-  if (m_.strength) m_.by_rank(ranked_, m_.order);
+  if (m_.concentration) m_.by_rank(ranked_, m_.order);
   const bool compiled = which != kAnySet && !m_.known.empty();
   if (!compiled) m_.fill_families(ranked_, family_.data());
   families_ = compiled ? m_.known.data() + which * family_.size() : family_.data();
   counts_ = m_.order == 1 ? m_.first[static_cast<std::size_t>(set[0])] : m_.tables.offset[m_.table(set, m_.order)];
-  if (m_.strength) return;
+  if (m_.concentration) return;
   cells_even_ = 1.0;
   for (std::size_t i = 0; i < m_.order; ++i) cells_even_ *= m_.levels[set[i]];
   seen_ = compiled ? m_.seen[which] : m_.seen_of(set);
@@ -69,7 +69,7 @@ void AveragedCell::laplace_start(std::size_t cell) {
 }
 
 double AveragedCell::log_scale(std::size_t c) const {
-  if (m_.strength || !(m_.class_weight[c] > 0.0)) return 0.0;
+  if (m_.concentration || !(m_.class_weight[c] > 0.0)) return 0.0;
   double sum = 0.0;
   for (std::size_t k = 0; k < m_.classes; ++k) sum += m_.class_weight[k];
   return std::log(less(sum, removed_.all)) - std::log(less(m_.class_weight[c], removed_.own));
@@ -77,7 +77,7 @@ double AveragedCell::log_scale(std::size_t c) const {
 
 void AveragedCell::fill(std::size_t cell, const Met* met) {
   std::fill(start_, start_ + lanes_, Scaled{});
-  if (!m_.strength) laplace_start(cell);
+  if (!m_.concentration) laplace_start(cell);
   std::size_t value[kMostParents] = {};  // in the order of ranked_
   for (std::size_t i = m_.order; i-- > 0;) {
     const std::size_t size = m_.size(static_cast<std::size_t>(set_[i]));
@@ -88,17 +88,17 @@ void AveragedCell::fill(std::size_t cell, const Met* met) {
     const double* p = table_.data() + (m_.first[static_cast<std::size_t>(ranked_[i])] + value[i]) * lanes_;
     for (std::size_t c = 0; c < lanes_; ++c) start_[c].times(p[c]);
   };
-  if (m_.strength) {
+  if (m_.concentration) {
     begin_with_root(met);
     include_parent(0);
   }
   const std::size_t item = m_.whole ? sizeof(std::uint32_t) : sizeof(double), cells = m_.tables.cells();
   const char* joint = static_cast<const char*>(m_.joint) + c0_ * cells * item;
-  for (std::size_t l = m_.strength ? 1 : m_.order; l <= m_.order; ++l) {
+  for (std::size_t l = m_.concentration ? 1 : m_.order; l <= m_.order; ++l) {
     TB_CALL(fill_cell, {joint, m_.whole, cells, classes_, lanes_, m_.d(), families_ + (l - 1) * m_.d(), m_.first.data(),
-                        value, l, m_.levels, m_.alpha, m_.strength ? m_.strength + (l - 1) * m_.d() : nullptr,
+                        value, l, m_.levels, m_.alpha, m_.concentration ? m_.concentration + (l - 1) * m_.d() : nullptr,
                         removed_.own, m_.total.data() + c0_, m_.classes, met, table_.data()});
-    if (m_.strength && l < m_.order) include_parent(l);
+    if (m_.concentration && l < m_.order) include_parent(l);
   }
   for (std::size_t i = 0; i < m_.order; ++i) {
     const auto j = static_cast<std::size_t>(set_[i]);

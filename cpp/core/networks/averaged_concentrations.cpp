@@ -1,4 +1,5 @@
-// Back-off strengths by leave-one-out: P_l is a function of counts, so a row is left out by taking 1 from each of them.
+// Back-off concentrations by leave-one-out: P_l is a function of counts, so a row is left out by taking 1 from each of
+// them.
 #include <algorithm>
 
 #include "core/networks/averaged_cell.hpp"
@@ -47,7 +48,7 @@ class Likelihood {
     }
   }
 
-  double best() { return search_.best(grid_.strengths[0]).strength; }
+  double best() { return search_.best(grid_.concentrations[0]).concentration; }
 
  private:
   void add_cell(std::size_t c, const std::size_t* value, std::size_t l) {
@@ -70,25 +71,25 @@ class Likelihood {
       double p = smoothed(less(single[x], 1.0), less(all, 1.0), m_.alpha, m_.levels[k_]);
       for (std::size_t i = 0; i + 1 < l; ++i) {
         const double here = less(m_.count(base[i] + x * family_[i].stride), 1.0);
-        p = backed_off(here, less(total[i], 1.0), p, m_.strength[i * m_.d() + k_]);
+        p = backed_off(here, less(total[i], 1.0), p, m_.concentration[i * m_.d() + k_]);
       }
       const double above = less(n, 1.0);
-      if (above + p > 0.0) search_.add(n, above, less(total[l - 1], 1.0), p);  // otherwise no strength can help
+      if (above + p > 0.0) search_.add(n, above, less(total[l - 1], 1.0), p);  // otherwise no concentration can help
     }
   }
 
   const AveragedCounts& m_;
   std::size_t k_;
   Grid grid_;
-  StrengthSearch search_;
+  ConcentrationSearch search_;
   Family family_[kMostParents];  // beside the first, the first two, ... parents
 };
 
 }  // namespace
 
-void averaged_strengths(AveragedCounts m, Grid grid, double* out) {
+void averaged_concentrations(AveragedCounts m, Grid grid, double* out) {
   const std::size_t d = m.d();
-  m.strength = out;  // of the levels below the one in hand
+  m.concentration = out;  // of the levels below the one in hand
   for (std::size_t l = 1; l <= m.order; ++l) {
     const std::size_t all = d > 0 ? choose(d - 1, l) : 0, some = std::min(all, kMostSets);
     parallel_for(d, [&](std::size_t k, int) {

@@ -151,21 +151,21 @@ void AveragedCounts::compile() {
   const std::size_t sets = choose(d(), order), each = order * d();
   if (order > d() || sets > most / each) return;
   known.assign(sets * each, Family{});
-  seen.assign(strength ? 0 : sets, 0.0);
+  seen.assign(concentration ? 0 : sets, 0.0);
   std::vector<std::int32_t> set(order);
   std::iota(set.begin(), set.end(), 0);
   std::size_t i = 0;
   do {
     std::vector<std::int32_t> ranked = set;
-    if (strength) by_rank(ranked.data(), order);
+    if (concentration) by_rank(ranked.data(), order);
     fill_families(ranked.data(), known.data() + i * each);
-    if (!strength) seen[i] = seen_of(set.data());
+    if (!concentration) seen[i] = seen_of(set.data());
     ++i;
   } while (next_set(set, d()));
 }
 
 void AveragedCounts::fill_families(const std::int32_t* ranked, Family* out) const {
-  for (std::size_t l = strength ? 1 : order; l <= order; ++l) {
+  for (std::size_t l = concentration ? 1 : order; l <= order; ++l) {
     for (std::size_t k = 0; k < d(); ++k) out[(l - 1) * d() + k] = family(ranked, l, k);
   }
 }

@@ -1,4 +1,4 @@
-// Averaged n-dependence estimators (AnDE; AODE is n = 1) out of counts: scores, back-off strengths, and the
+// Averaged n-dependence estimators (AnDE; AODE is n = 1) out of counts: scores, back-off concentrations, and the
 // leave-one-out loss of single super-parents (SPODE).
 //
 // s: the levels of the parents S; k: a child; n(...): counts; n_k(c, s) = sum over x of n(c, s, x_k = x).
@@ -31,8 +31,8 @@ struct AveragedCounts {
   const double* class_weight;
   const double* levels;  // N
   double alpha;
-  const double* strength;    // (order, d); null: Laplace
-  const std::int32_t* rank;  // (d): parents of smaller rank come first
+  const double* concentration;  // (order, d); null: Laplace
+  const std::int32_t* rank;     // (d): parents of smaller rank come first
   Tables tables;
   // Set by check():
   std::vector<std::size_t> first;    // the first level of each column; then all levels
@@ -105,13 +105,14 @@ struct Removed {
 // out (n, classes): log( sum over S of W_S Q(s | c) prod_k P(x_k | c, s) ) - log sum of W_S, over the sets S whose
 // values are present and occur at least min_count times; without any such set sum_j log P0(x_j | c).
 // weight: of each set of `order` columns in lexicographic order, none negative.
-// removed: taken away before counts are used. A row that was counted in class c with weight u is scored without itself
+// removed: taken away before counts are used. A row that was counted in class c with weight u is scored leave-one-out
 // by {u, u} for class c, and by {0, u} for the other classes.
 void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count,
                      Removed removed, double* out);
 
-// out (order, d): for each level and child the strength out of grid with the greatest leave-one-out log-likelihood.
-void averaged_strengths(AveragedCounts m, Grid grid, double* out);
+// out (order, d): for each level and child the concentration out of grid with the greatest leave-one-out
+// log-likelihood.
+void averaged_concentrations(AveragedCounts m, Grid grid, double* out);
 
 // out (d): for each super-parent the leave-one-out log-loss of the rows. y: the class, negative: left out; w: null
 // for 1.

@@ -1,19 +1,20 @@
 // Back-off: an estimate from the counts of a cell, smoothed towards the one with a parent less. The one place of it.
 //
-//   P(x | …) = (n + a P₋) / (total + a),   P₋ the estimate with a parent less, a its strength; P₋ if nothing is there.
+//   P(x | …) = (n + a P₋) / (total + a),   P₋ the estimate with a parent less, a its concentration; P₋ if nothing is
+//   there.
 //
 // Laplace's correction is the same with an even P₋ = 1 / v and a = alpha v. A row is left out by taking what it has in
 // the counts from n and from total. The loops of kernels/averaged.cpp (fill_cell) and kernels/back_off_chains.cpp
 // (fold_rung, fold_lifts) are the same formula for many cells at once; core/networks/concentrations.hpp sums its
-// logarithms over cells that are left out, by which strengths are chosen.
+// logarithms over cells that are left out, by which concentrations are chosen.
 #pragma once
 #include <cstddef>
 
 namespace tb {
 
-// Strengths to choose from.
+// Concentrations to choose from.
 struct Grid {
-  const double* strengths;
+  const double* concentrations;
   std::size_t size;
 };
 

@@ -1,6 +1,6 @@
-// The search for the strength of a back-off (core/networks/back_off.hpp): whatever backs off chooses it here.
+// The search for the concentration of a back-off (core/networks/back_off.hpp): whatever backs off chooses it here.
 //
-// A grid of strengths is judged by rows that are left out: with the strength a, one of them is worth
+// A grid of concentrations is judged by rows that are left out: with the concentration a, one of them is worth
 //   weight log((above + a prior) / (below + a)),
 // above and below being what its cell and its context hold without it, prior its estimate with a parent less. Cells of
 // which all rows are alike come as one row with their weight.
@@ -16,15 +16,16 @@
 
 namespace tb {
 
-class StrengthSearch {
+class ConcentrationSearch {
  public:
   struct Best {
-    double strength, sum;
+    double concentration, sum;
   };
 
-  explicit StrengthSearch(Grid grid) : grid_(grid), sum_(grid.size, 0.0), together_(true) {
+  explicit ConcentrationSearch(Grid grid) : grid_(grid), sum_(grid.size, 0.0), together_(true) {
     for (std::size_t g = 0; g < grid.size; ++g)
-      together_ = together_ && grid.strengths[g] >= kLeastStrength && grid.strengths[g] <= kMostStrength;
+      together_ =
+          together_ && grid.concentrations[g] >= kMinConcentration && grid.concentrations[g] <= kMaxConcentration;
   }
 
   void begin() {
@@ -77,17 +78,17 @@ class StrengthSearch {
     }
   }
 
-  // The first of the largest sums; `otherwise` if no row came, or one that no strength makes possible.
+  // The first of the largest sums; `otherwise` if no row came, or one that no concentration makes possible.
   Best best(double otherwise) {
     judge_ones(), judge_others();
     Best out{otherwise, -std::numeric_limits<double>::infinity()};
     for (std::size_t g = 0; g < grid_.size && any_; ++g)
-      if (sum_[g] > out.sum) out = {grid_.strengths[g], sum_[g]};
+      if (sum_[g] > out.sum) out = {grid_.concentrations[g], sum_[g]};
     return out;
   }
 
  private:
-  static constexpr std::size_t kTogether = 512;  // what is read again for each strength lies in the first cache
+  static constexpr std::size_t kTogether = 512;  // what is read again for each concentration lies in the first cache
 
   struct Judges {
     double above[kTogether], below[kTogether], prior[kTogether];
@@ -116,12 +117,13 @@ class StrengthSearch {
   // Rows that say nothing fill the last lanes.
   void judge_ones() {
     while (one_.count % kShareLanes) one_.add(1.0, 1.0, 1.0);
-    TB_CALL(add_log_shares, one_.above, one_.below, one_.prior, one_.count, grid_.strengths, grid_.size, sum_.data());
+    TB_CALL(add_log_shares, one_.above, one_.below, one_.prior, one_.count, grid_.concentrations, grid_.size,
+            sum_.data());
     one_.count = 0;
   }
   void judge_others() {
     for (; other_.count % kLogLanes; other_.add(1.0, 1.0, 1.0)) weight_[other_.count] = 0.0;
-    TB_CALL(add_log_likelihoods, weight_, other_.above, other_.below, other_.prior, other_.count, grid_.strengths,
+    TB_CALL(add_log_likelihoods, weight_, other_.above, other_.below, other_.prior, other_.count, grid_.concentrations,
             grid_.size, sum_.data());
     other_.count = 0;
   }

@@ -97,27 +97,27 @@ void back_off(Level& level, const Level& below, std::size_t classes, std::size_t
 }
 
 std::vector<Level> family_levels(const Counts& counts, const Tables& tables, const Families& families, std::size_t f,
-                                 const Smoothing& smoothing, const double* strength) {
+                                 const Smoothing& smoothing, const double* concentration) {
   const std::size_t size = size_of(tables, families.child[f]);
   const double levels = smoothing.levels[families.child[f]];
   std::vector<Level> out;
   for (std::size_t l = 0; l <= families.parents(f); ++l) {
     out.push_back(read_level(counts, tables, families, f, l));
-    if (l == 0 || !strength)
+    if (l == 0 || !concentration)
       laplace(out[l], counts.classes, size, smoothing.alpha, levels);
     else
       back_off(out[l], out[l - 1], counts.classes, size,
-               strength[families.parent_start[f] + static_cast<std::int64_t>(l) - 1]);
+               concentration[families.parent_start[f] + static_cast<std::int64_t>(l) - 1]);
   }
   return out;
 }
 
-void family_strengths(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
-                      Grid grid, double* out) {
+void family_concentrations(const Counts& counts, const Tables& tables, const Families& families,
+                           const Smoothing& smoothing, Grid grid, double* out) {
   const std::size_t K = counts.classes;
   parallel_for(families.count, [&](std::size_t f, int) {
     const std::size_t size = size_of(tables, families.child[f]), row = size * K;
-    StrengthSearch search(grid);
+    ConcentrationSearch search(grid);
     // out.p here: the estimate without one unit of the cell's own row
     Level below = read_level(counts, tables, families, f, 0);
     const double levels = smoothing.levels[families.child[f]];
@@ -140,9 +140,10 @@ void family_strengths(const Counts& counts, const Tables& tables, const Families
       };
       search.begin();
       each([&](std::size_t i, double n, double total, double base) {
-        if (level.n[i] > 0 && n + base > 0) search.add(level.n[i], n, total, base);  // otherwise no strength can help
+        if (level.n[i] > 0 && n + base > 0)
+          search.add(level.n[i], n, total, base);  // otherwise no concentration can help
       });
-      const double chosen = search.best(grid.strengths[grid.size - 1]).strength;
+      const double chosen = search.best(grid.concentrations[grid.size - 1]).concentration;
       out[families.parent_start[f] + static_cast<std::int64_t>(l) - 1] = chosen;
       each(
           [&](std::size_t i, double n, double total, double base) { level.p[i] = backed_off(n, total, base, chosen); });
@@ -165,11 +166,11 @@ std::vector<std::size_t> family_offsets(const Tables& tables, const Families& fa
 }
 
 void family_logs(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
-                 const double* strength, const std::size_t* offset, double* out) {
+                 const double* concentration, const std::size_t* offset, double* out) {
   parallel_for(families.count, [&](std::size_t f, int) {
     double* to = out + offset[f] * counts.classes;
-    if (strength) {
-      const std::vector<Level> levels = family_levels(counts, tables, families, f, smoothing, strength);
+    if (concentration) {
+      const std::vector<Level> levels = family_levels(counts, tables, families, f, smoothing, concentration);
       for (const double p : levels.back().p) *to++ = std::log(p);
     } else {  // Laplace's correction does not look at fewer parents
       Level level = read_level(counts, tables, families, f, families.parents(f));

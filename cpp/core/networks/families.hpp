@@ -59,18 +59,18 @@ void laplace(Level& level, std::size_t classes, std::size_t size, double alpha, 
 // (n + a P(x | one parent less)) / (total + a)
 void back_off(Level& level, const Level& below, std::size_t classes, std::size_t size, double a);
 
-// The levels 0 … k of a family. strength: one for each parent, or null for Laplace at every level.
+// The levels 0 … k of a family. concentration: one for each parent, or null for Laplace at every level.
 std::vector<Level> family_levels(const Counts& counts, const Tables& tables, const Families& families, std::size_t f,
-                                 const Smoothing& smoothing, const double* strength);
+                                 const Smoothing& smoothing, const double* concentration);
 
-// The strength out of the grid for each family and parent, with the largest leave-one-out log-likelihood of the
+// The concentration out of the grid for each family and parent, with the largest leave-one-out log-likelihood of the
 // counted cells: a unit is taken out of each cell of a row, at every level at once. out: as long as `parent`.
-void family_strengths(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
-                      Grid grid, double* out);
+void family_concentrations(const Counts& counts, const Tables& tables, const Families& families,
+                           const Smoothing& smoothing, Grid grid, double* out);
 
 // log P of the full families, one after another: (cells, classes). offset: where each begins, in cells.
 void family_logs(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
-                 const double* strength, const std::size_t* offset, double* out);
+                 const double* concentration, const std::size_t* offset, double* out);
 std::vector<std::size_t> family_offsets(const Tables& tables, const Families& families);
 
 }  // namespace tb

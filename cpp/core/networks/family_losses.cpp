@@ -41,7 +41,7 @@ struct Rung {
   const double* n;
   const double* total;
   std::vector<double> inverse;  // 1 / (total - 1 + a): no division for a row of weight 1
-  double a;                     // strength of what stands in for a cell that is empty
+  double a;                     // concentration of what stands in for a cell that is empty
   double base;                  // that, or below 0 for the estimate with one parent less
   std::size_t parent;           // the column whose code leads here (not for the first)
   std::size_t parents_size;
@@ -66,8 +66,8 @@ std::vector<Step> steps_of(const Ladder& l) {
         const std::int64_t i = l.families.parent_start[f] + static_cast<std::int64_t>(k) - 1;
         rung.parent = static_cast<std::size_t>(l.families.parent[i]);
         rung.parents_size = static_cast<std::size_t>(l.size[rung.parent]);
-        if (l.strength) {
-          rung.a = l.strength[i];
+        if (l.concentration) {
+          rung.a = l.concentration[i];
           rung.base = -1.0;
         }
       }
@@ -234,14 +234,14 @@ Ladder::Ladder(const Counts& counts, const Tables& tables, const Families& f, co
       size(tables.size),
       families(f),
       smoothing(s),
-      strength(a),
+      concentration(a),
       class_weight(weight),
       reals(std::move(r)),
       most(reals.most),
       levels(f.count) {
   for (std::size_t i = 0; i < f.count; ++i) most = std::max(most, f.parents(i));
   parallel_for(f.count, [&](std::size_t i, int) {
-    levels[i] = family_levels(counts, tables, families, i, smoothing, strength);
+    levels[i] = family_levels(counts, tables, families, i, smoothing, concentration);
   });
 }
 

@@ -14,7 +14,7 @@ struct Ladder {
   const std::int64_t* size;
   const Families& families;
   const Smoothing& smoothing;
-  const double* strength;  // null: Laplace
+  const double* concentration;  // null: Laplace
   const double* class_weight;
   // What real columns say, already without the row itself. A step of the order is the next family, or a real column.
   struct Reals {
@@ -27,7 +27,7 @@ struct Ladder {
   std::vector<std::vector<Level>> levels;
 
   Ladder(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
-         const double* strength, const double* class_weight, Reals reals);
+         const double* concentration, const double* class_weight, Reals reals);
 };
 
 // out (most + 1, steps): the log-loss, summed over the rows, of the network of the first s + 1 columns with at most k

@@ -191,7 +191,8 @@ class LossBlock {
       double p = smoothed(less(alone(y, k, v), w), less(total_alone_[k], w), m_.alpha, m_.levels[k]);
       if (beside(cell, k)) {
         const double n = less(both(y, cell, k, v), w), total = less(total_both_[k], w);
-        p = m_.strength ? backed_off(n, total, p, m_.strength[k]) : smoothed(n, total, m_.alpha, m_.levels[k]);
+        p = m_.concentration ? backed_off(n, total, p, m_.concentration[k])
+                             : smoothed(n, total, m_.alpha, m_.levels[k]);
       }
       out.times(p);
     }

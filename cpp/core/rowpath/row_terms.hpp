@@ -1,5 +1,5 @@
-// What a row by itself adds to a tally and takes from it: one term for each group of columns. A term owns its sums.
-// Its caller writes the row's values into `numbers` or `codes`, then learns or scores.
+// What a row by itself adds to the statistics and takes from them: one term for each group of columns. A term owns its
+// sums. Its caller writes the row's values into `numbers` or `codes`, then learns or scores.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -148,7 +148,7 @@ class ThresholdRow final : public NumberTerm {
 };
 
 // The levels of one column. exist: of each level, was it met or declared? number: how many levels share the
-// probability. grows: a level that is met for the first time is one more of them.
+// probability. grows: a level that is seen for the first time is one more of them.
 struct LevelColumn {
   LevelTree tree;
   std::vector<char> exist;

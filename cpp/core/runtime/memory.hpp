@@ -26,7 +26,8 @@ inline void* allocate(std::size_t bytes) {
 }
 
 // For what grows while rows are read and then stays: large pieces have pages of their own, which go back to the system
-// when a larger one takes their place. From a heap they would leave holes behind, as much again as the last piece.
+// when a larger one takes their place. From a heap they would leave holes behind, as much again as the last
+// piece.
 template <class T>
 struct OwnPages {
   using value_type = T;

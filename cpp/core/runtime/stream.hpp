@@ -3,7 +3,7 @@
 
 namespace tb {
 
-// Reads every value of the table once, as fast as the machine can: the limit that tallies are measured by.
+// Reads every value of the table once, as fast as the machine can: the limit that statistics are measured by.
 // The answer is a checksum without meaning.
 double stream(const Columns& x);
 

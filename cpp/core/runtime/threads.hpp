@@ -1,4 +1,4 @@
-// The only door to threads. Work is cut into blocks that do not depend on the number of threads,
+// The only way to threads. Work is cut into blocks that do not depend on the number of threads,
 // so that the same input gives the same bits on any machine.
 #pragma once
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Tally → parameters: the formulas that the table door and the one-row door share.
+// Statistics → parameters: the formulas that the table path and the one-row path share.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@ struct GaussianOptions {
   double smoothing = 1e-9;
 };
 
-// A tally, (K, d) each; the means are mean + low (see exact_sum.hpp).
+// Statistics, (K, d) each; the means are mean + low (see double_double.hpp).
 struct GaussianSums {
   const double* n;
   const double* mean;

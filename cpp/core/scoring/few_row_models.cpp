@@ -21,7 +21,7 @@ class GaussianRows final : public FewRows {
   std::size_t classes_;
 };
 
-// A part that notes the rows with gaps, of which it says nothing.
+// A part that notes the rows with missing values, of which it says nothing.
 template <class Terms, std::unique_ptr<Part> (*part)(const Columns&, const Terms&, RowFlags&)>
 class WholeRows final : public FewRows {
  public:

@@ -10,7 +10,7 @@
 
 namespace tb {
 
-// Fills terms (4, K, d) = mean, scale, log_norm, low from mean, low (see exact_sum.hpp) and var, (K, d) each; see
+// Fills terms (4, K, d) = mean, scale, log_norm, low from mean, low (see double_double.hpp) and var, (K, d) each; see
 // GaussianTerms. low may be null: zeros. A column whose var is 0 in every class is left out. Throws
 // std::invalid_argument if a var is 0 in some classes only, or not a finite number >= 0.
 void gaussian_terms(const double* mean, const double* low, const double* var, std::size_t classes, std::size_t d,

@@ -42,7 +42,7 @@ class Counting {
                    [&](std::int32_t end) { return static_cast<std::int32_t>(from) + end; });
   }
 
-  // How often each new word was met.
+  // How often each new word was seen.
   const std::vector<std::uint64_t>& seen() const { return seen_; }
 
  private:

@@ -21,9 +21,9 @@ void cells(Probe& p, Numbers& some, std::size_t classes, std::size_t lanes) {
   const std::array<Met, 3> met{Met{nullptr, 0}, Met{levels_met.data(), 2}, Met{nullptr, 0}};
   const std::array<std::size_t, 4> first{0, 2, 5, 9};
   const std::array<std::size_t, 1> value{1};
-  const std::array levels{2.0, 3.0, 4.0}, strength{1.0, 2.0, 0.5};
+  const std::array levels{2.0, 3.0, 4.0}, concentration{1.0, 2.0, 0.5};
   auto out = some.between(0.0, 1.0, first.back() * lanes);
-  for (const double* backed_off : {static_cast<const double*>(nullptr), strength.data()}) {
+  for (const double* backed_off : {static_cast<const double*>(nullptr), concentration.data()}) {
     for (const double removed : {0.0, 1.0}) {
       for (const Met* some_levels : {static_cast<const Met*>(nullptr), met.data()}) {
         TB_CALL_AT(p.isa, fill_cell,

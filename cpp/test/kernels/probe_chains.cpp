@@ -54,9 +54,9 @@ void own_class(Probe& p, Numbers& some, std::size_t classes) {
     p.got("row_units", units);
   }
   auto out = some.between<float>(-1.0, 1.0, rows * classes);
-  const LeftOutTerms terms{rows,     classes,     bins,       context.data(), child.data(),
-                           y.data(), unit.data(), log.data(), own.data()};
-  TB_CALL_AT(p.isa, add_left_out, terms, 0.5f, out.data());
+  const LeaveOneOutTerms terms{rows,     classes,     bins,       context.data(), child.data(),
+                               y.data(), unit.data(), log.data(), own.data()};
+  TB_CALL_AT(p.isa, add_leave_one_out, terms, 0.5f, out.data());
   p.got("add_left_out", out, kSingle);
 }
 

@@ -63,11 +63,11 @@ void logarithms(Probe& p) {
 void products(Probe& p) {
   constexpr std::size_t blocks = 2, d = 5;
   Numbers some(53);
-  const auto point = some.between<float>(-2.0, 2.0, blocks * d * kNearestLanes),
-             half = some.between<float>(0.0, 2.0, blocks * kNearestLanes),
-             asked = some.between<float>(-2.0, 2.0, kNearestAsked * d);
-  List<float> out(kNearestAsked * blocks * kNearestLanes);
-  TB_CALL_AT(p.isa, nearest_products, point.data(), half.data(), blocks, d, asked.data(), out.data());
+  const auto point = some.between<float>(-2.0, 2.0, blocks * d * kNeighborLanes),
+             half = some.between<float>(0.0, 2.0, blocks * kNeighborLanes),
+             asked = some.between<float>(-2.0, 2.0, kNeighborQueries * d);
+  List<float> out(kNeighborQueries * blocks * kNeighborLanes);
+  TB_CALL_AT(p.isa, neighbor_products, point.data(), half.data(), blocks, d, asked.data(), out.data());
   p.got("nearest_products", out, kSingle);
 }
 

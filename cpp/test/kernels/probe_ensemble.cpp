@@ -37,8 +37,9 @@ void temper(Probe& p, Numbers& some) {
   const auto prior = some.between(-3.0, 0.0, all), more = some.between(-5.0, 5.0, all),
              w = some.between(0.1, 1.0, rows);
   const List<double> own(prior.begin(), prior.begin() + rows);
-  TemperSums sums{};
-  TB_CALL_AT(p.isa, temper_sums, TemperRows{rows, classes, prior.data(), more.data(), own.data(), w.data()}, 0.7, sums);
+  TemperatureSums sums{};
+  TB_CALL_AT(p.isa, temperature_sums, TemperatureRows{rows, classes, prior.data(), more.data(), own.data(), w.data()},
+             0.7, sums);
   for (const double got : {sums.loss, sums.mean, sums.variance}) p.got("temper_sums", got, kSums);
 }
 

@@ -96,7 +96,7 @@ void losses(Probe& p, Numbers& some) {
              ss = some.between(0.0, 1.0, kBlock), log_det = some.between(-1.0, 1.0, kBlock);
   List<double> score(classes * kBlock), root(classes * kBlock), loss(kGammas);
   for (std::size_t c = 0; c < classes; ++c) {
-    TB_CALL_AT(p.isa, left_out_scores, kGammas, s.gamma.data(), b.data(), grow.data(), prior.data(), zz.data(),
+    TB_CALL_AT(p.isa, leave_one_out_scores, kGammas, s.gamma.data(), b.data(), grow.data(), prior.data(), zz.data(),
                c == 0 ? nullptr : ee.data(), ss.data(), log_det.data(), &score[c * kBlock], &root[c * kBlock]);
   }
   p.got("left_out_scores", score, kSums);

@@ -44,7 +44,8 @@ void scatter(Probe& p, Numbers& some) {
   p.got("pack_centred", done.infinite);
   p.got("pack_centred", kept);
   p.got("pack_centred", unpacked(z.data(), room, done.rows, d, width), kSums);
-  p.got("pack_with_holes", TB_CALL_AT(p.isa, pack_with_holes, pick, shift.data(), room, holed.data(), present.data()));
+  p.got("pack_with_holes",
+        TB_CALL_AT(p.isa, pack_with_missing, pick, shift.data(), room, holed.data(), present.data()));
   p.got("pack_with_holes", unpacked(holed.data(), room, n, d, width), kSums);
   p.got("pack_with_holes", unpacked(present.data(), room, n, d, width));
 
