@@ -150,7 +150,7 @@ void bind_averaged(nb::module_& m) {
            "(n, K): log P(row | class) averaged over all sets of parents. removed: from the counts of each class, and "
            "of all\n"
            "together, before they are used.")
-      .def("door", &door, array("prior"), array("weights"), nb::arg("min_count"), nb::arg("codes"),
+      .def("fast_matrix", &door, array("prior"), array("weights"), nb::arg("min_count"), nb::arg("codes"),
            "For few rows of a matrix.")
       .def("terms", &terms, array("codes"), array("parents"),
            "(n, d, K): what each column adds to log P(row | class) of the network of these parents (none: of naive "

@@ -107,7 +107,7 @@ Array<std::uint8_t, 1> py_cut_views(const std::tuple<Bytes, Starts, Flags>& colu
 }  // namespace
 
 void bind_boosting(nb::module_& m) {
-  m.def("find_corrections", &py_fit_boosting, nb::arg("columns").noconvert(), nb::arg("rows").noconvert(),
+  m.def("fit_boosting", &py_fit_boosting, nb::arg("columns").noconvert(), nb::arg("rows").noconvert(),
         nb::arg("joint").noconvert(), nb::arg("size"), nb::arg("how"),
         "([(column, cut, value), ...], gain): trees whose values are added to joint (rows, classes).\n"
         "columns: bin (columns, rows), 255 for missing; the number of bins of each; whether they are ordered.\n"

@@ -224,7 +224,7 @@ void bind_discriminant(nb::module_& m) {
         "positive (what it became means nothing then); the trace of s[k]^-1 in the given units.");
   m.def("solve_normal", &py_solve_normal, nb::arg("factor").noconvert(), nb::arg("a").noconvert(),
         "(F'F a_k, |F a_k|^2) of the rows a_k, F lower triangular.");
-  m.def("normal_left_out", &py_leave_one_out_normal, nb::arg("z").noconvert(), nb::arg("y").noconvert(),
+  m.def("leave_one_out_normal", &py_leave_one_out_normal, nb::arg("z").noconvert(), nb::arg("y").noconvert(),
         nb::arg("unit").noconvert(), nb::arg("sums"), nb::arg("half").noconvert(), nb::arg("shared"),
         nb::arg("diagonal"), nb::arg("freedom").noconvert(),
         "(freedoms, rows, classes): log p(z | class) of rows that are in the sums (n, mean, root, log_det, below), "

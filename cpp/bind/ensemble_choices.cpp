@@ -270,7 +270,7 @@ class PyTemperatureLoss {
 }  // namespace
 
 void bind_ensemble_choices(nb::module_& m) {
-  m.def("herd", &py_low_discrepancy_design, nb::arg("has").noconvert(), nb::arg("share").noconvert(),
+  m.def("low_discrepancy_design", &py_low_discrepancy_design, nb::arg("has").noconvert(), nb::arg("share").noconvert(),
         nb::arg("members"),
         "(members,): which draws to take, one after the other, for features to come as often as their share. has\n"
         "(draws, features of one): numbers of features; share: of each feature, among all draws.");
@@ -293,7 +293,7 @@ void bind_ensemble_choices(nb::module_& m) {
            "Split s sends a row with code v of its column to bin map[s, v] of bins[s]; missing ones to the last entry "
            "of\n"
            "map; 255 is no bin.");
-  m.def("grow_contexts", &py_grow_class_trees, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
+  m.def("grow_class_trees", &py_grow_class_trees, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
         nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("splits"), nb::arg("members").noconvert(),
         nb::arg("grid").noconvert(), nb::arg("most_cells"),
         "(members, levels): the split taken at each level, -1 where none raises the leave-one-out likelihood of the "
@@ -301,7 +301,8 @@ void bind_ensemble_choices(nb::module_& m) {
         "by more than 1/2. members: candidates (members, levels, tries) naming splits, or -1, and part. The product of "
         "classes and of the\n"
         "bins taken stays within most_cells. part (members, rows): the rows that each member looks at; all, if None.");
-  nb::class_<PyTemperatureLoss>(m, "Tempered", "How the log-loss of P(class) P(x | class)^beta changes with beta.")
+  nb::class_<PyTemperatureLoss>(m, "TemperatureLoss",
+                                "How the log-loss of P(class) P(x | class)^beta changes with beta.")
       .def(nb::init<const Matrix&, const Matrix&, const Labels&, const Doubles&>(), nb::arg("prior").noconvert(),
            nb::arg("likelihood").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert(),
            "Logarithms, (rows, classes). No part take rows whose own class is impossible or below 0, of weight 0, or "
@@ -317,7 +318,7 @@ void bind_ensemble_choices(nb::module_& m) {
            "the\n"
            "pair `pull`, to within `enough` of its logarithm; loss is that of the rows alone.");
   nb::class_<PyStackingSearch>(
-      m, "WeightSearch",
+      m, "StackingSearch",
       "Searches weights v of terms (terms, rows, classes) and biases b of the classes with the "
       "least log-loss of\n"
       "softmax(start + b + sum of v times term), plus ridges of v towards a centre and of b "

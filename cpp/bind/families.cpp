@@ -357,7 +357,7 @@ void bind_families(nb::module_& m) {
            "(rows, classes): log P(row | class); missing values (codes with all bits set) are summed out exactly. "
            "values: of\n"
            "real columns, (columns, rows), NaN missing.")
-      .def("door", &PyNetwork::door, array("prior"), nb::arg("codes"), "For few rows of a matrix.");
+      .def("fast_matrix", &PyNetwork::door, array("prior"), nb::arg("codes"), "For few rows of a matrix.");
   m.def("real_scores", &py_real_scores, array("codes"), array("sizes"), array("real_parent"), array("real_start"),
         array("terms"), array("values"),
         "(rows, classes): the sum of the log densities of real columns, see Network; a value with a missing parent\n"

@@ -112,7 +112,7 @@ void bind_fast_matrix(nb::module_& m) {
       .def("__init__", &make_codes, array("levels"), array("cuts").none(), array("at"), array("here").none(),
            "How many levels each column has; how many cuts, and where (None: whole numbers are codes themselves); "
            "which\nlevels of all columns there are, the others being missing (None: all).");
-  nb::class_<FastMatrix>(m, "MatrixDoor", "A model that answers for few rows of a matrix in one call.")
+  nb::class_<FastMatrix>(m, "FastMatrix", "A model that answers for few rows of a matrix in one call.")
       .def_static("gaussian", &fast_gaussian, array("prior"), array("terms"),
                   "Scores sum_j log N(x_j; mean, var), from gaussian_terms; nothing for NaN.")
       .def_static("affine", &fast_affine, array("prior"), array("weight"), array("bias"), array("centre"),

@@ -53,7 +53,7 @@ KernelView view_of(const Sizes& start, const Doubles& value, const Doubles& weig
 }
 
 std::size_t columns_of(const KernelView& statistics, std::size_t K) {
-  if (K == 0 || statistics.entries % K != 0) throw nb::value_error("the tally does not fit the number of classes");
+  if (K == 0 || statistics.entries % K != 0) throw nb::value_error("the statistics do not fit the number of classes");
   return statistics.entries / K;
 }
 
@@ -125,10 +125,10 @@ std::tuple<Doubles2, Ints1, Doubles1, Doubles2> tables(const Sizes& start, const
 TablesView tables_of(const PyColumns& cols, const KernelView& view, const Matrix& entry, const Sizes& cell_start,
                      const Doubles& edge, const Matrix& cell, std::size_t K) {
   if (columns_of(view, K) != cols.view.d)
-    throw nb::value_error("the table has another number of columns than the tally");
+    throw nb::value_error("the table has another number of columns than the statistics");
   if (entry.shape(0) != view.entries || entry.shape(1) != kEntry || cell.shape(1) != kCell ||
       cell_start.shape(0) != view.entries + 1 || cell.shape(0) != edge.shape(0)) {
-    throw nb::value_error("the tables do not fit the tally");
+    throw nb::value_error("the tables do not fit the statistics");
   }
   check_starts(cell_start, edge.shape(0), "the tables do not fit together");
   return {entry.data(), cell_start.data(), edge.data(), cell.data()};
@@ -152,7 +152,7 @@ void add_kernel_part(PyScorer& self, const PyColumns& cols, const Sizes& start, 
 
 void bind_kernel(nb::module_& m) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-  m.def("kernel_tally", &statistics, nb::arg("cols"), array("y"), array("w").none(), nb::arg("K"),
+  m.def("kernel_statistics", &statistics, nb::arg("cols"), array("y"), array("w").none(), nb::arg("K"),
         "(start, value, weight): the distinct values of each column and class with their weights; entry column * K + "
         "class.");
   m.def("kernel_combine", &combine, array("start_a"), array("value_a"), array("weight_a"), array("start_b"),

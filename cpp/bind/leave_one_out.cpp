@@ -133,7 +133,7 @@ void bind_leave_one_out(nb::module_& m) {
         nb::arg("low").noconvert(),
         "|x - mean_y - low_y|^2 of each row; NaN for a row with a missing value or a negative y.");
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-  nb::class_<PyLeaveOneOutRows>(m, "LeftOutRows",
+  nb::class_<PyLeaveOneOutRows>(m, "LeaveOneOutRows",
                                 "Rows that are left out one at a time, class by class in order of size.")
       .def(nb::init<const Rows&, const Sizes&, const Matrix&>(), array("row"), array("start"), array("about"),
            "row: which of the table; start: where each class starts; about: size, step, grow, weight and prior of "
@@ -142,17 +142,17 @@ void bind_leave_one_out(nb::module_& m) {
       .def(nb::init<const Cube&, const Matrix&, const Matrix&, const Cube&, const Doubles&>(), array("vector"),
            array("value"), array("about"), array("log_det"), array("gamma"),
            "about: share, trace and level of the frames; log_det: its series in the level.");
-  m.def("left_out_losses", &py_leave_one_out_losses, nb::arg("cols"), array("mean"), array("low"), array("prior"),
+  m.def("leave_one_out_losses", &py_leave_one_out_losses, nb::arg("cols"), array("mean"), array("low"), array("prior"),
         nb::arg("rows"), nb::arg("frames"), array("frame"), nb::arg("outside"),
         "(alphas, gammas): the weighted sum of -log P(class | x), each row left out; see "
         "core/discriminant/leave_one_out.hpp.\n"
         "frame: which of the frames each class has, for the rows of others and for its own.");
-  nb::class_<PyAxisRows>(m, "AxisRows", "Rows with the variances along the axes of the tally without each of them.")
+  nb::class_<PyAxisRows>(m, "AxisRows", "Rows with the variances along the axes, leave-one-out.")
       .def(nb::init<const Cube&, const Cube&, const Matrix&, const Matrix&, const Bytes&>(), array("away"),
            array("own"), array("shared"), array("level"), array("there"),
            "See core/discriminant/leave_one_out_diagonal.hpp.");
-  m.def("left_out_axes", &py_leave_one_out_diagonal, nb::arg("rows"), array("prior"), array("y"), array("weight"),
-        array("alpha"), array("gamma"),
+  m.def("leave_one_out_diagonal", &py_leave_one_out_diagonal, nb::arg("rows"), array("prior"), array("y"),
+        array("weight"), array("alpha"), array("gamma"),
         "(alphas, gammas): the same for covariances along the axes; see core/discriminant/leave_one_out_diagonal.hpp.");
 }
 

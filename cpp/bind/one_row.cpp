@@ -17,7 +17,7 @@ namespace {
 constexpr double kMostWeight = 1e10;  // the same number is in estimators/one_row.py
 
 void expect(bool fits) {
-  if (!fits) throw nb::value_error("the parts of a row door do not fit together");
+  if (!fits) throw nb::value_error("the terms of a fast row do not fit together");
 }
 
 // What a distribution knows of its columns: the base of all doors of this module.
@@ -332,30 +332,30 @@ void bind_row(nb::module_& m) {
           "__exit__", [](Lock& self, nb::handle, nb::handle, nb::handle) { self.leave(); }, nb::arg("kind").none(),
           nb::arg("error").none(), nb::arg("trace").none());
 
-  nb::class_<FastRowTerm>(m, "DoorPart", "What one distribution knows of a row: its columns, and sums of its own.");
+  nb::class_<FastRowTerm>(m, "FastRowTerm", "What one distribution knows of a row: its columns, and sums of its own.");
 
-  nb::class_<FastGaussian, FastRowTerm>(m, "GaussianDoor")
+  nb::class_<FastGaussian, FastRowTerm>(m, "FastGaussian")
       .def(nb::init<Columns1, const Matrix&, const Matrix&, const Matrix&, const Matrix&, int, bool, double>(),
            nb::arg("columns"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
            nb::arg("m2").noconvert(), nb::arg("ddof"), nb::arg("shared"), nb::arg("var_smoothing"))
       .def("sums", &FastGaussian::sums);
 
-  nb::class_<FastPoisson, FastRowTerm>(m, "PoissonDoor")
+  nb::class_<FastPoisson, FastRowTerm>(m, "FastPoisson")
       .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&>(), nb::arg("columns"),
            nb::arg("n").noconvert(), nb::arg("sum").noconvert(), nb::arg("alpha").noconvert())
       .def("sums", &FastPoisson::sums);
 
-  nb::class_<FastMultinomial, FastRowTerm>(m, "MultinomialDoor")
+  nb::class_<FastMultinomial, FastRowTerm>(m, "FastMultinomial")
       .def(nb::init<Columns1, const Matrix&, const Doubles&>(), nb::arg("columns"), nb::arg("sum").noconvert(),
            nb::arg("alpha").noconvert())
       .def("sums", &FastMultinomial::sums);
 
-  nb::class_<FastThreshold, FastRowTerm>(m, "ThresholdDoor")
+  nb::class_<FastThreshold, FastRowTerm>(m, "FastThreshold")
       .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&, double>(), nb::arg("columns"),
            nb::arg("no").noconvert(), nb::arg("yes").noconvert(), nb::arg("alpha").noconvert(), nb::arg("threshold"))
       .def("sums", &FastThreshold::sums);
 
-  nb::class_<FastLevels, FastRowTerm>(m, "LevelsDoor", "levels: column -> {label: code}; it becomes the door's own.")
+  nb::class_<FastLevels, FastRowTerm>(m, "FastLevels", "levels: column -> {label: code}; it becomes the object's own.")
       .def(nb::init<const nb::dict&, const std::vector<Matrix>&, const std::vector<Exist>&, const std::vector<double>&,
                     double, bool, const Booleans&, const Booleans&>(),
            nb::arg("levels"), nb::arg("count"), nb::arg("exist"), nb::arg("number"), nb::arg("alpha"), nb::arg("other"),
@@ -364,14 +364,14 @@ void bind_row(nb::module_& m) {
       .def("added", &FastLevels::added)
       .def_prop_ro("moves", &FastLevels::moves, "How often counts were moved to make room for more levels.");
 
-  nb::class_<FastCuts, FastRowTerm>(m, "CutsDoor")
+  nb::class_<FastCuts, FastRowTerm>(m, "FastCuts")
       .def(nb::init<Columns1, const std::vector<Doubles>&, const std::vector<Matrix>&, const std::vector<Exist>&,
                     const std::vector<double>&, double, bool>(),
            nb::arg("columns"), nb::arg("points"), nb::arg("count"), nb::arg("exist"), nb::arg("number"),
            nb::arg("alpha"), nb::arg("other"))
       .def("sums", &FastCuts::sums);
 
-  nb::class_<FastRow>(m, "RowDoor",
+  nb::class_<FastRow>(m, "FastRow",
                       "Learns and scores one dict at a time. prior: what is added to each class weight, or log priors.")
       .def(nb::init<const nb::list&, nb::dict, const Doubles&, const nb::object&, nb::list, nb::object>(),
            nb::arg("names"), nb::arg("classes"), nb::arg("weight").noconvert(), nb::arg("prior"), nb::arg("parts"),
@@ -386,7 +386,7 @@ void bind_row(nb::module_& m) {
       .def("proba", &FastRow::proba, nb::arg("row").none())
       .def("weight", &FastRow::weight)
       .def_prop_ro("changes", &FastRow::changes, "How often it has learned, forgotten or faded.")
-      .def_prop_ro("learned", &FastRow::learned, "Rows learned since the door was opened.");
+      .def_prop_ro("learned", &FastRow::learned, "Rows learned since it was made.");
 }
 
 }  // namespace tb::bind

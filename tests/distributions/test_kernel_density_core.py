@@ -41,7 +41,7 @@ def tally(X, y=None, w=None, K=1):
     X = np.asarray(X)
     X = X[:, None] if X.ndim == 1 else X
     y = np.zeros(len(X), np.int32) if y is None else np.asarray(y, np.int32)
-    return _core.kernel_tally(_core.Columns(X), y, w, K)
+    return _core.kernel_statistics(_core.Columns(X), y, w, K)
 
 
 def log_density(x, t, h, K=1, cells=True):

@@ -154,7 +154,7 @@ def problem(seed: int, n: int, K: int, weighted: bool) -> Any:
 @pytest.mark.parametrize(("size", "how"), [((8, 3, 3, 4, 1000, 0), HOW), ((12, 6, 2, 3, 50, 7), boosting.HOW)])
 def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any) -> None:
     columns, rows, joint = problem(K, 160, K, weighted)
-    found, gain = _core.find_corrections(columns, rows, joint, size, how)
+    found, gain = _core.fit_boosting(columns, rows, joint, size, how)
     wanted, total = oracle(columns, rows, joint, size, how)
     assert len(wanted) > 1  # the problem is one
     assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
@@ -179,7 +179,7 @@ def test_columns_are_read_side_by_side(n: int, columns: int, K: int) -> None:
     bins[rng.random(bins.shape) < 0.05] = NONE
     rows = (y, np.ones(n), rng.integers(0, 1 << 63, n).astype(np.uint64))
     table, joint, size = (bins, count, ordered), rng.normal(size=(n, K)), (4, 4, 3, columns, 1000, 1)
-    found, gain = _core.find_corrections(table, rows, joint, size, HOW)
+    found, gain = _core.fit_boosting(table, rows, joint, size, HOW)
     wanted, total = oracle(table, rows, joint, size, HOW)
     assert wanted or n < 300  # few rows may have nothing to say
     assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
@@ -208,7 +208,7 @@ def test_the_views_of_cuts() -> None:
 def test_next_to_no_rows_have_nothing_to_say(n: int) -> None:
     columns, rows, joint = problem(0, 40, 2, False)
     few = ((columns[0][:, :n].copy(), *columns[1:]), tuple(a[:n] for a in rows), joint[:n])
-    found, gain = _core.find_corrections(*few, (5, 5, 3, 4, 100, 0), HOW)
+    found, gain = _core.fit_boosting(*few, (5, 5, 3, 4, 100, 0), HOW)
     assert gain >= 0
     assert all(np.isfinite(value).all() for _, _, value in found)
 
@@ -217,15 +217,15 @@ def test_what_cannot_be_is_refused() -> None:
     columns, rows, joint = problem(0, 40, 2, False)
     size = (5, 5, 3, 4, 100, 0)
     with pytest.raises(ValueError, match="finite"):
-        _core.find_corrections(columns, rows, np.full_like(joint, np.nan), size, HOW)
+        _core.fit_boosting(columns, rows, np.full_like(joint, np.nan), size, HOW)
     with pytest.raises(ValueError, match="bins of its column"):
-        _core.find_corrections((columns[0] + np.uint8(9), *columns[1:]), rows, joint, size, HOW)
+        _core.fit_boosting((columns[0] + np.uint8(9), *columns[1:]), rows, joint, size, HOW)
     with pytest.raises(ValueError, match="depth"):
-        _core.find_corrections(columns, rows, joint, (5, 5, 0, 4, 100, 0), HOW)
+        _core.fit_boosting(columns, rows, joint, (5, 5, 0, 4, 100, 0), HOW)
     with pytest.raises(ValueError, match="own must lie between"):
-        _core.find_corrections(columns, rows, joint, size, (*HOW[:4], 1.5, 0.0))
+        _core.fit_boosting(columns, rows, joint, size, (*HOW[:4], 1.5, 0.0))
     with pytest.raises(ValueError, match="one for each row"):
-        _core.find_corrections(columns, (rows[0][1:], *rows[1:]), joint, size, HOW)
+        _core.fit_boosting(columns, (rows[0][1:], *rows[1:]), joint, size, HOW)
 
 
 # --- in a BayesClassifier ------------------------------------------------------------------------------------------
@@ -286,13 +286,13 @@ def test_a_search_does_not_end_too_early(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_many_rows_are_searched_less_often_and_with_more_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """What few rows gain by several searches, many gain by fewer that go on after more tries that fail."""
     sizes = list[Any]()
-    find = _core.find_corrections
+    find = _core.fit_boosting
 
     def spied(*args: Any) -> Any:
         sizes.append(args[3])
         return find(*args)
 
-    monkeypatch.setattr(boosting._core, "find_corrections", spied)
+    monkeypatch.setattr(boosting._core, "fit_boosting", spied)
     for n, runs, patience in ((600, 6, 5), (3000, 5, 5), (8000, 2, 9)):
         sizes.clear()
         X, y = pairs(n)
@@ -312,8 +312,8 @@ def test_best_searches_longer() -> None:
 def test_weights_of_any_size_have_a_place_in_a_float(K: int) -> None:
     """Weights count as they are, large ones too: what they are worth beside the ridge does not change."""
     columns, (y, w, key), joint = problem(K, 400, K, True)
-    some = _core.find_corrections(columns, (y, 1e6 * w, key), joint, (6, 6, 4, 4, 300, 0), HOW)[0]
-    most = _core.find_corrections(columns, (y, 1e200 * w, key), joint, (6, 6, 4, 4, 300, 0), HOW)[0]
+    some = _core.fit_boosting(columns, (y, 1e6 * w, key), joint, (6, 6, 4, 4, 300, 0), HOW)[0]
+    most = _core.fit_boosting(columns, (y, 1e200 * w, key), joint, (6, 6, 4, 4, 300, 0), HOW)[0]
     assert len(some) > 1
     assert all(np.isfinite(value).all() for _, _, value in most)
     assert some[0][0].tolist() == most[0][0].tolist()

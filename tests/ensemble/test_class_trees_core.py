@@ -101,7 +101,9 @@ def problem(
 
 
 def ours(codes, y, w, C, column, maps, bins, candidates, grid, most_cells):
-    return _core.grow_contexts(codes, y, w, C, _core.Splits(column, maps, bins), (candidates, None), grid, most_cells)
+    return _core.grow_class_trees(
+        codes, y, w, C, _core.Splits(column, maps, bins), (candidates, None), grid, most_cells
+    )
 
 
 def agrees(arguments):
@@ -258,11 +260,11 @@ def test_each_member_looks_at_its_part_of_the_rows(weighted):
     codes, y, w, C, column, maps, bins, candidates, grid, most = problem(rng, 700, 3, weighted=weighted)
     part = rng.random((len(candidates), len(y))) < 0.5
     splits = _core.Splits(column, maps, bins)
-    together = _core.grow_contexts(codes, y, w, C, splits, (candidates, part), grid, most)
+    together = _core.grow_class_trees(codes, y, w, C, splits, (candidates, part), grid, most)
     for m, some in enumerate(part):
         rows = np.ascontiguousarray(codes[:, some]), y[some], None if w is None else w[some]
-        alone = _core.grow_contexts(*rows, C, splits, (candidates[m : m + 1], None), grid, most)
+        alone = _core.grow_class_trees(*rows, C, splits, (candidates[m : m + 1], None), grid, most)
         assert np.array_equal(together[m], alone[0])
-    assert not np.array_equal(together, _core.grow_contexts(codes, y, w, C, splits, (candidates, None), grid, most))
+    assert not np.array_equal(together, _core.grow_class_trees(codes, y, w, C, splits, (candidates, None), grid, most))
     with pytest.raises(ValueError, match="part must be"):
-        _core.grow_contexts(codes, y, w, C, splits, (candidates, part[1:]), grid, most)
+        _core.grow_class_trees(codes, y, w, C, splits, (candidates, part[1:]), grid, most)

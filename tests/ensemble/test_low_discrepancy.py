@@ -38,14 +38,14 @@ def herded(has: np.ndarray, share: np.ndarray, members: int) -> list[int]:
 def test_the_kernel_takes_the_draws_that_are_owed_most(each: int, draws: int) -> None:
     has = np.random.default_rng(each).integers(0, 40, (draws, each)).astype(np.int32)
     share = np.bincount(has.ravel(), minlength=40) / draws
-    assert _core.herd(has, share, 20).tolist() == herded(has, share, 20)
+    assert _core.low_discrepancy_design(has, share, 20).tolist() == herded(has, share, 20)
 
 
 def test_what_cannot_be_herded_is_refused() -> None:
     with pytest.raises(ValueError, match="share"):
-        _core.herd(np.array([[0, 3]], dtype=np.int32), np.ones(3), 2)
+        _core.low_discrepancy_design(np.array([[0, 3]], dtype=np.int32), np.ones(3), 2)
     with pytest.raises(ValueError, match="draws"):
-        _core.herd(np.zeros((0, 2), dtype=np.int32), np.ones(3), 2)
+        _core.low_discrepancy_design(np.zeros((0, 2), dtype=np.int32), np.ones(3), 2)
 
 
 def test_columns_and_pairs_come_as_often_as_among_many_draws() -> None:

@@ -178,9 +178,11 @@ def test_what_is_not_there_is_refused() -> None:
 
     def losses(changed: dict[str, Any]) -> Any:
         c = {**call, **changed}
-        rows = _core.LeftOutRows(c["row"], c["start"], c["about"])
+        rows = _core.LeaveOneOutRows(c["row"], c["start"], c["about"])
         frames = _core.Frames(c["vector"], c["value"], c["frames"], c["log_det"], c["gamma"])
-        return _core.left_out_losses(columns, c["mean"], c["low"], c["prior"], rows, frames, c["frame"], c["outside"])
+        return _core.leave_one_out_losses(
+            columns, c["mean"], c["low"], c["prior"], rows, frames, c["frame"], c["outside"]
+        )
 
     assert np.isfinite(losses({})).all()
     for wrong in (

@@ -174,7 +174,7 @@ def test_the_kernel(isa: int, d: int) -> None:
         level, prior = rng.exponential(size=(n, K + 1)), rng.normal(size=(n, K))
         y, w = rng.integers(K, size=n).astype(np.int32), rng.random(n)
         rows = _core.AxisRows(away, own, shared, level, there.view(np.uint8))
-        got = _core.left_out_axes(rows, prior, y, w, alphas, gammas)
+        got = _core.leave_one_out_diagonal(rows, prior, y, w, alphas, gammas)
         for a, alpha in enumerate(alphas):
             for g, gamma in enumerate(gammas):
                 v = (1 - gamma) * (alpha * own + (1 - alpha) * shared[:, None])
@@ -183,9 +183,9 @@ def test_the_kernel(isa: int, d: int) -> None:
                 lost = np.logaddexp.reduce(score, axis=1) - score[np.arange(n), y]
                 np.testing.assert_allclose(got[a, g], w @ lost, rtol=1e-11)
         with pytest.raises(ValueError, match="not there"):
-            _core.left_out_axes(rows, prior, y + 1, w, alphas, gammas)
+            _core.leave_one_out_diagonal(rows, prior, y + 1, w, alphas, gammas)
         with pytest.raises(ValueError, match="must be"):
-            _core.left_out_axes(rows, prior[1:], y, w, alphas, gammas)
+            _core.leave_one_out_diagonal(rows, prior[1:], y, w, alphas, gammas)
         with pytest.raises(ValueError, match="must be"):
             _core.AxisRows(away, own[1:], shared, level, there.view(np.uint8))
     finally:

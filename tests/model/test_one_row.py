@@ -288,7 +288,7 @@ def test_new_levels_are_appended_without_moving_the_old_ones() -> None:
     model = tb.NaiveBayes().fit(start, [0, 1])
     assert model.one_row == "compiled"
     fast_row = model._held.fast_row
-    part = next(p for p in fast_row.parts if isinstance(p, _core.LevelsDoor))
+    part = next(p for p in fast_row.parts if isinstance(p, _core.FastLevels))
     words = [f"word {i}" for i in range(5000)]
     for i, word in enumerate(words):
         assert fast_row.learn({"w": word, "x": float(i)}, i % 2, 1.0)

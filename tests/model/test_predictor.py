@@ -248,24 +248,24 @@ def test_a_door_is_for_the_codes_of_its_model() -> None:
     p = tb.TAN().fit(X, y).fitted_.estimate(None).terms[0].params
     codes = _core.MatrixCodes(p.sizes + 1, None, np.empty(0), None)
     with pytest.raises(ValueError, match="as many levels"):
-        p.network.door(np.zeros(3), codes)
+        p.network.fast_matrix(np.zeros(3), codes)
     with pytest.raises(ValueError, match="as many classes"):
-        p.network.door(np.zeros(2), _core.MatrixCodes(p.sizes, None, np.empty(0), None))
+        p.network.fast_matrix(np.zeros(2), _core.MatrixCodes(p.sizes, None, np.empty(0), None))
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda p, m: _core.MatrixDoor.gaussian(p, np.zeros((3, *m.shape))),
-        lambda p, m: _core.MatrixDoor.gaussian(p, np.zeros((4, *m[:2].shape))),
-        lambda p, m: _core.MatrixDoor.affine(p, m[:2], p, p[:2]),
-        lambda p, m: _core.MatrixDoor.affine(p, m, p[:2], m[0]),
-        lambda p, m: _core.MatrixDoor.affine(p, m, p, p[:1]),
-        lambda p, m: _core.MatrixDoor.affine(p[:0], m[:0], p[:0], m[0]),
-        lambda p, m: _core.MatrixDoor.quadratic(p, m, m[:2], np.zeros((1, 4, 4)), p),
-        lambda p, m: _core.MatrixDoor.quadratic(p, m, m, np.zeros((2, 4, 4)), p),
-        lambda p, m: _core.MatrixDoor.quadratic(p, m, m, np.zeros((3, 4, 3)), p),
-        lambda p, m: _core.MatrixDoor.quadratic(p, m, m, np.zeros((3, 4, 4)), p[:1]),
+        lambda p, m: _core.FastMatrix.gaussian(p, np.zeros((3, *m.shape))),
+        lambda p, m: _core.FastMatrix.gaussian(p, np.zeros((4, *m[:2].shape))),
+        lambda p, m: _core.FastMatrix.affine(p, m[:2], p, p[:2]),
+        lambda p, m: _core.FastMatrix.affine(p, m, p[:2], m[0]),
+        lambda p, m: _core.FastMatrix.affine(p, m, p, p[:1]),
+        lambda p, m: _core.FastMatrix.affine(p[:0], m[:0], p[:0], m[0]),
+        lambda p, m: _core.FastMatrix.quadratic(p, m, m[:2], np.zeros((1, 4, 4)), p),
+        lambda p, m: _core.FastMatrix.quadratic(p, m, m, np.zeros((2, 4, 4)), p),
+        lambda p, m: _core.FastMatrix.quadratic(p, m, m, np.zeros((3, 4, 3)), p),
+        lambda p, m: _core.FastMatrix.quadratic(p, m, m, np.zeros((3, 4, 4)), p[:1]),
     ],
 )
 def test_a_door_of_a_matrix_checks_its_parameters(call: Any) -> None:

@@ -88,7 +88,7 @@ def test_the_sums_at_a_temperature(seed: int, n: int, K: int) -> None:
         mean = share @ more
         expected += v * np.array([-np.log(share[c]), mean, share @ more**2 - mean**2])
         moved |= bool((more != 0).any())
-    rows = _core.Tempered(prior, L, y, w)
+    rows = _core.TemperatureLoss(prior, L, y, w)
     assert rows.flat is not moved
     assert np.allclose(rows.at(beta), expected, rtol=1e-9, atol=1e-9)
 

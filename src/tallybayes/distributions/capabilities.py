@@ -162,13 +162,13 @@ class WholePrediction(Protocol):
 class CompiledMatrix(Protocol):
     """Compiled code that reads few rows of a matrix and predicts in one call, where this is all of a model."""
 
-    def fast_matrix(self, columns: Sequence[RowColumn], p: Any, start: Array) -> _core.MatrixDoor | None: ...
+    def fast_matrix(self, columns: Sequence[RowColumn], p: Any, start: Array) -> _core.FastMatrix | None: ...
 
 
 class CompiledRow(Protocol):
     """Compiled code that learns and scores one dict at a time, to the bit as the verbs do; or why there is none."""
 
-    def fast_row(self, columns: Sequence[RowColumn], s: Any, context: Context) -> _core.DoorPart | str: ...
+    def fast_row(self, columns: Sequence[RowColumn], s: Any, context: Context) -> _core.FastRowTerm | str: ...
 
 
 class PackedRow(Protocol):

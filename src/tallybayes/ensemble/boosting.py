@@ -142,7 +142,7 @@ def find(table: KeptTable, joint: Floats, times: int) -> tuple[Corrections | Non
     size = (TRIES * times, round(PATIENCE * (fewer if longer else fewer**0.5)), DEPTH, columns, ROWS)
     found, gain = list[_Found](), 0.0
     for run in range(runs):
-        own, fell = _core.find_corrections((bin_of, bins, table.ordered), rows, start, (*size, run), HOW)
+        own, fell = _core.fit_boosting((bin_of, bins, table.ordered), rows, start, (*size, run), HOW)
         found += own
         gain += fell / runs
     if not found:

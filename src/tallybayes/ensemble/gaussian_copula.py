@@ -297,5 +297,5 @@ def leave_one_out(
     here = np.ascontiguousarray(z)
     half = np.asarray(_core.quadratic_scores(_core.Columns(here), s.mean, none[0], root, none[1]))
     statistics_from = (s.n, s.mean, root, log_det, below)
-    left = _core.normal_left_out(here, y, unit, statistics_from, half, lam, gam, np.array(freedom))
+    left = _core.leave_one_out_normal(here, y, unit, statistics_from, half, lam, gam, np.array(freedom))
     return None if left is None else list(left)

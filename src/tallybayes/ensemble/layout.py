@@ -457,7 +457,7 @@ def contexts(
             table[here, some.sizes[j] :] = bins[versions[here], j][:, None]
     count = (bins[versions, place] + some.missing[place]).astype(np.int32)
     weight = None if (kept.weight == 1).all() else kept.weight
-    found = _core.grow_contexts(
+    found = _core.grow_class_trees(
         np.ascontiguousarray(kept.rows[able]), kept.label, weight, columns.K,
         _core.Splits(place.astype(np.int32), table, count),
         (

@@ -28,7 +28,7 @@ def orders(strength: Floats, noise: float, members: int, most: int, rng: np.rand
     drawn = np.argsort(-(np.log(strength) + noise * rng.gumbel(size=(draws, d))), axis=1, kind="stable")[:, :most]
     has = _features(drawn, d)
     share = np.bincount(has.ravel()) / draws
-    return np.asarray(drawn[_core.herd(np.ascontiguousarray(has, dtype=np.int32), share, members)])
+    return np.asarray(drawn[_core.low_discrepancy_design(np.ascontiguousarray(has, dtype=np.int32), share, members)])
 
 
 def _features(drawn: NDArray[np.intp], d: int) -> NDArray[np.intp]:

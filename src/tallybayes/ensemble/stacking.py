@@ -88,7 +88,7 @@ def of_planes(
 
     same = None if (w[w > 0] == 1).all() else w
     odd = np.arange(len(y)) % 2 == 1
-    rows = _core.WeightSearch(terms, np.where(w > 0, y, -1).astype(np.int32), same, start, odd)
+    rows = _core.StackingSearch(terms, np.where(w > 0, y, -1).astype(np.int32), same, start, odd)
 
     def fit(ridge: float, half: bool | None, first: Floats | None) -> tuple[Floats, Floats, float, int]:
         pull = ridge * np.append(np.ones(len(terms)) if shared is None else shared, 1.0)  # the last: that of the biases

@@ -30,7 +30,7 @@ class FastRow:
 
     __slots__ = ("core", "decay", "forget", "learn", "learn_unlocked", "let_in", "parts", "proba", "schema", "settled")
 
-    def __init__(self, core: _core.RowDoor, parts: Sequence[Any], schema: Schema) -> None:
+    def __init__(self, core: _core.FastRow, parts: Sequence[Any], schema: Schema) -> None:
         self.core, self.parts, self.schema = core, parts, schema
         self.learn, self.forget, self.decay, self.proba = core.learn, core.forget, core.decay, core.proba
         self.learn_unlocked, self.let_in = core.learn_unlocked, core.let_in
@@ -52,7 +52,7 @@ class FastRow:
         """The schema with the labels learned since; a column of bare codes has labels as soon as it has met a dict."""
         levels = {}
         for part in self.parts:
-            if isinstance(part, _core.LevelsDoor):
+            if isinstance(part, _core.FastLevels):
                 sizes = part.sums()["sizes"].tolist()
                 for (j, new), size in zip(part.added().items(), sizes, strict=True):
                     old = self.schema.levels.get(j, Levels(tuple(range(size))))
@@ -122,7 +122,9 @@ def open_fast_row(fitted: Fitted, priors: object, lock: _core.Lock) -> FastRow |
     for term in fitted.terms:
         compiled = capability(term.distribution, CompiledRow)
         if compiled is None:
-            part: _core.DoorPart | str = f"the distribution {term.distribution.name!r} has no compiled form for one row"
+            part: _core.FastRowTerm | str = (
+                f"the distribution {term.distribution.name!r} has no compiled form for one row"
+            )
         else:
             part = compiled.fast_row(row_columns(schema, term), term.statistics, fitted.context(term))
         if isinstance(part, str):
@@ -132,7 +134,7 @@ def open_fast_row(fitted: Fitted, priors: object, lock: _core.Lock) -> FastRow |
         return "its prior is a function of all that was counted"
     names = [schema.name(j) for j in range(schema.d)]
     classes = {label: c for c, label in enumerate(fitted.classes.tolist())}
-    core = _core.RowDoor(names, classes, fitted.weight, _prior_of(fitted, priors), parts, lock)
+    core = _core.FastRow(names, classes, fitted.weight, _prior_of(fitted, priors), parts, lock)
     return FastRow(core, parts, schema)
 
 

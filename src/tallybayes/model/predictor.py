@@ -76,7 +76,7 @@ class Predictor:
         self._sizes: Mapping[int, int] = fitted.sizes()
 
     @cached_property
-    def _fast_matrix(self) -> _core.MatrixDoor | None:
+    def _fast_matrix(self) -> _core.FastMatrix | None:
         """For a model of one term that reads a matrix as it is."""
         schema, term = self.fitted.schema, self._terms[0]
         plain = schema.names is None and schema.expansion is None and not schema.levels

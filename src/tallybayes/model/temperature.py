@@ -56,7 +56,7 @@ def tempered(
     log_prior: Floats, log_likelihood: Floats, y: Array, w: Floats, pull: float, to: float, enough: float
 ) -> tuple[float, float]:
     """The same β, and the log-loss of the rows with it: its sum."""
-    rows = _core.Tempered(
+    rows = _core.TemperatureLoss(
         np.ascontiguousarray(log_prior, dtype=np.float64), np.ascontiguousarray(log_likelihood, dtype=np.float64),
         np.ascontiguousarray(y, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float64),
     )  # fmt: skip

@@ -229,13 +229,13 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     def joint_gaussian(self, p: BlockParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
         return p.mean[:, list(columns)], np.array([p.covariance(k, columns) for k in range(len(p.mean))])
 
-    def fast_matrix(self, columns: Sequence[RowColumn], p: BlockParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
+    def fast_matrix(self, columns: Sequence[RowColumn], p: BlockParams, start: Array) -> _core.FastMatrix | None:  # noqa: ARG002
         if isinstance(p, SHARED):
-            return _core.MatrixDoor.affine(start, p.weight, p.bias, p.centre)
+            return _core.FastMatrix.affine(start, p.weight, p.bias, p.centre)
         return (
             None
             if isinstance(p, WideParams)
-            else _core.MatrixDoor.quadratic(start, p.mean, p.low, p.factor, p.constant)
+            else _core.FastMatrix.quadratic(start, p.mean, p.low, p.factor, p.constant)
         )
 
     def can_start(self, p: BlockParams, relative: bool) -> bool:

@@ -201,9 +201,9 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             codes = without_subsumed(codes, p.sizes, p.follows)
         return self._joint_of(codes, values, p)
 
-    def fast_matrix(self, columns: Sequence[RowColumn], p: AveragedParams, start: Array) -> _core.MatrixDoor | None:
+    def fast_matrix(self, columns: Sequence[RowColumn], p: AveragedParams, start: Array) -> _core.FastMatrix | None:
         codes = None if self.reals or p.n == 0 or p.follows is not None else matrix_codes(columns, p)
-        return None if codes is None else p.networks.door(start, p.W, float(self.min_count), codes)
+        return None if codes is None else p.networks.fast_matrix(start, p.W, float(self.min_count), codes)
 
     def _joint_of(self, codes: Array, values: Floats | None, p: AveragedParams) -> Floats:
         """The scores of codes without what follows from others."""

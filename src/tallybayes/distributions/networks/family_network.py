@@ -287,9 +287,9 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     def _naive(self, p: FamilyParams) -> bool:
         return not len(p.parent) and not self.reals and not self.blind and self.groups is None
 
-    def fast_matrix(self, columns: Sequence[RowColumn], p: FamilyParams, start: Array) -> _core.MatrixDoor | None:
+    def fast_matrix(self, columns: Sequence[RowColumn], p: FamilyParams, start: Array) -> _core.FastMatrix | None:
         codes = None if self.reals or self._naive(p) else matrix_codes(columns, p)
-        return None if codes is None else p.network.door(start, codes)
+        return None if codes is None else p.network.fast_matrix(start, codes)
 
     def row_scores(self, p: FamilyParams) -> RowScores | None:
         if self.reals or self._naive(p):

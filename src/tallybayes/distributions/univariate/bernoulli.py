@@ -245,9 +245,14 @@ class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
     def n_parameters(self, p: ThresholdParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d
 
-    def fast_row(self, columns: Sequence[RowColumn], s: ThresholdStatistics, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+    def fast_row(
+        self,
+        columns: Sequence[RowColumn],
+        s: ThresholdStatistics,
+        context: Context,  # noqa: ARG002
+    ) -> _core.FastRowTerm | str:
         alpha = per_column(self.alpha, len(columns))
-        return _core.ThresholdDoor([c.place for c in columns], s.no, s.yes, alpha, float(self.threshold))
+        return _core.FastThreshold([c.place for c in columns], s.no, s.yes, alpha, float(self.threshold))
 
     def export(self, p: ThresholdParams, context: Context) -> Exported | str:
         above = cut_at([float(np.nextafter(self.threshold, np.inf))])  # the smallest number above it

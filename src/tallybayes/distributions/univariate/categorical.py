@@ -416,7 +416,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
 
     def fast_row(
         self, columns: Sequence[RowColumn], s: CategoricalStatistics, context: Context
-    ) -> _core.DoorPart | str:
+    ) -> _core.FastRowTerm | str:
         """Make what learns and scores these columns of one dict at a time in compiled code.
 
         A label seen for the first time is one more level only where nothing else says how many there are.
@@ -427,7 +427,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
             grows.append(known is not None and c.kind != "binary" and self._counts_levels())
             truths.append(known is not None and {False, True} <= {known.labels[i] for i in known.declared})
         count, exist, number = self._levels_of_rows(s, context)
-        return _core.LevelsDoor(codes, count, exist, number, float(self.alpha), self.other, grows, truths)
+        return _core.FastLevels(codes, count, exist, number, float(self.alpha), self.other, grows, truths)
 
     def export(self, p: CategoricalParams, context: Context) -> Exported | str:  # noqa: ARG002
         log = [plain(part.T) for part in split(p.log.T, p.sizes)]
@@ -498,13 +498,13 @@ class Binned(Categorical):
 
     def fast_row(
         self, columns: Sequence[RowColumn], s: CategoricalStatistics, context: Context
-    ) -> _core.DoorPart | str:
+    ) -> _core.FastRowTerm | str:
         points = [c.points for c in columns if c.points is not None]
         if len(points) < len(columns):
             return f"the distribution {self.name!r} has columns that are not cut"
         count, exist, number = self._levels_of_rows(s, context)
         places = [c.place for c in columns]
-        return _core.CutsDoor(places, points, count, exist, number, float(self.alpha), self.other)
+        return _core.FastCuts(places, points, count, exist, number, float(self.alpha), self.other)
 
 
 def free_levels(exist: Sequence[Array]) -> int:

@@ -199,8 +199,8 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
         which = list(columns)
         return p.mean[:, which], p.var[:, which, None] * np.eye(len(which))
 
-    def fast_matrix(self, columns: Sequence[RowColumn], p: GaussianParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
-        return _core.MatrixDoor.gaussian(start, p.terms)
+    def fast_matrix(self, columns: Sequence[RowColumn], p: GaussianParams, start: Array) -> _core.FastMatrix | None:  # noqa: ARG002
+        return _core.FastMatrix.gaussian(start, p.terms)
 
     def statistics_of_one(self, x: Array, weight: Array) -> GaussianStatistics:
         nothing = np.zeros_like(weight)
@@ -256,9 +256,14 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
     def n_parameters(self, p: GaussianParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d + (1 if self.one_variance else context.K) * context.d
 
-    def fast_row(self, columns: Sequence[RowColumn], s: GaussianStatistics, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+    def fast_row(
+        self,
+        columns: Sequence[RowColumn],
+        s: GaussianStatistics,
+        context: Context,  # noqa: ARG002
+    ) -> _core.FastRowTerm | str:
         places, smoothing = [c.place for c in columns], float(self.var_smoothing)
-        return _core.GaussianDoor(places, s.n, s.mean, s.low, s.m2, self.ddof, self.shared, smoothing)
+        return _core.FastGaussian(places, s.n, s.mean, s.low, s.m2, self.ddof, self.shared, smoothing)
 
     def export(self, p: GaussianParams, context: Context) -> Exported | str:  # noqa: ARG002
         return {"form": "normal", "mean": plain(p.mean.T), "low": plain(p.low.T), "variance": plain(p.var.T)}

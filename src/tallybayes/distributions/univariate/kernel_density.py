@@ -123,7 +123,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
-        start, value, weight = _core.kernel_tally(data.columns, y, w, K)
+        start, value, weight = _core.kernel_statistics(data.columns, y, w, K)
         return KernelStatistics(start, value, weight, np.array(K))
 
     def combine(self, a: KernelStatistics, b: KernelStatistics, sign: int = 1) -> KernelStatistics:

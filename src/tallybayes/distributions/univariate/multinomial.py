@@ -221,8 +221,8 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
         columns: Sequence[RowColumn],
         s: MultinomialStatistics,
         context: Context,  # noqa: ARG002
-    ) -> _core.DoorPart | str:
-        return _core.MultinomialDoor([c.place for c in columns], s.sum, per_column(self.alpha, len(columns)))
+    ) -> _core.FastRowTerm | str:
+        return _core.FastMultinomial([c.place for c in columns], s.sum, per_column(self.alpha, len(columns)))
 
     def export(self, p: MultinomialParams, context: Context) -> Exported | str:  # noqa: ARG002
         return {"form": "linear", "weight": plain(p.weight.T), "bias": None}

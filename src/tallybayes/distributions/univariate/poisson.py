@@ -179,8 +179,8 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
     def n_parameters(self, p: PoissonParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d
 
-    def fast_row(self, columns: Sequence[RowColumn], s: PoissonStatistics, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
-        return _core.PoissonDoor([c.place for c in columns], s.n, s.sum, per_column(self.alpha, len(columns)))
+    def fast_row(self, columns: Sequence[RowColumn], s: PoissonStatistics, context: Context) -> _core.FastRowTerm | str:  # noqa: ARG002
+        return _core.FastPoisson([c.place for c in columns], s.n, s.sum, per_column(self.alpha, len(columns)))
 
     def export(self, p: PoissonParams, context: Context) -> Exported | str:  # noqa: ARG002
         """Give its parameters as plain JSON values, in one of the forms that scorers elsewhere know.

@@ -131,4 +131,4 @@ def _grid(q: _Rows, alphas: Sequence[float], gammas: Sequence[float]) -> Array:
     level = np.concatenate([q.spread.mixed(1.0)[1][..., 0], q.spread.mixed(0.0)[1][:, :1, 0]], axis=1)
     rows = _core.AxisRows(q.away, q.spread.own, q.spread.shared, level, q.there.view(np.uint8))
     grid = np.asarray(alphas, np.float64), np.asarray(gammas, np.float64)
-    return _core.left_out_axes(rows, q.prior, q.own, q.weight, *grid)
+    return _core.leave_one_out_diagonal(rows, q.prior, q.own, q.weight, *grid)

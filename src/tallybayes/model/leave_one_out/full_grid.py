@@ -204,7 +204,7 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
     grown = unit * n / (n - unit)
     prior, own = search.prior.without(y, unit)
     start = np.searchsorted(y, np.arange(K + 1))
-    left = _core.LeftOutRows(rows.astype(np.uint32), start, np.stack([size, grown, n / (n - unit), q.w[rows], own]))
+    left = _core.LeaveOneOutRows(rows.astype(np.uint32), start, np.stack([size, grown, n / (n - unit), q.w[rows], own]))
     scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(grown * size, start[1:-1])])
     out = []
     at_once = max(1, int(BYTES / (16 * K * max(d, 1) ** 2)))
@@ -214,7 +214,7 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
         level = _levels(f, trace, scale, d + q.outside)
         full, log_det = _log_det(f.value, level, search.gammas, search.block.tol, q.outside)
         shrunk = _core.Frames(f.vector, f.value, np.stack([f.share, trace, level]), log_det, search.gammas)
-        found = _core.left_out_losses(q.data.columns, q.mean, q.low, prior, left, shrunk, f.place, q.outside)
+        found = _core.leave_one_out_losses(q.data.columns, q.mean, q.low, prior, left, shrunk, f.place, q.outside)
         found[~(f.known[:, None] & full[f.place].all(axis=(1, 2)))] = np.inf
         out.append(found)
         step(found.size)
