@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes.data.schema import Schema
 from tallybayes.data.target import check_weights
@@ -271,7 +270,7 @@ class BayesNetwork(NetworkClassifier):
         self._refuse(priors)
         if self._outputs is None:
             return super().predict(X, priors)
-        best: NDArray[np.int64] = self._ask(X, "best")
+        best = np.asarray(self.predictor_.ask(X, "best", None), np.int64)
         return self._outputs.decode(best)
 
     def predict_proba(self, X: object, priors: object = None, given: Mapping[str, object] | None = None) -> Any:
@@ -352,7 +351,7 @@ class BayesNetwork(NetworkClassifier):
         outputs = self._outputs
         if outputs is None:
             raise OptionError("predict_joint_proba is for several targets: BayesNetwork(targets=[…]).")
-        log = np.where(outputs.given(given), self._matrix(X, "log_proba"), -np.inf)
+        log = np.where(outputs.given(given), super().predict_log_proba(X), -np.inf)
         top = log.max(axis=1, keepdims=True)
         p = np.exp(log - np.where(np.isfinite(top), top, 0.0))
         total = p.sum(axis=1, keepdims=True)
