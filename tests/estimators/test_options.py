@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tallybayes as tb
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, TallybayesError
 
 X = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0], [1.0, 4.0], [3.0, 1.0], [0.0, 2.0]])
 Y = ["a", "a", "b", "b", "a", "b"]
@@ -79,3 +82,38 @@ def test_one_feature_says_nothing_to_the_complement() -> None:
     """Its share is 1 in every class; divided by the sum of the weights that was 0 / 0."""
     model = tb.ComplementNB(norm=True).fit(X[:, :1], Y)
     np.testing.assert_allclose(model.predict_proba(X[:, :1]), 0.5)
+
+
+HOSTILE = {
+    "array": np.array([1, 2]),
+    "matrix": np.array([[1.0]]),
+    "0-d": np.array("a"),
+    "Series": pd.Series([1, 2]),
+    "NA": pd.NA,
+    "NaT": pd.NaT,
+    "NaN": np.nan,
+    "list": [1],
+    "nested": [[1], [2]],
+    "dict": {"a": 1},
+    "set": {1},
+    "object": object(),
+    "bytes": b"x",
+    "huge": 2**70,
+    "function": lambda: 0,
+}
+EVERY_OPTION = [
+    (name, option)
+    for name in tb.__all__
+    for cls in [getattr(tb, name)]
+    if inspect.isclass(cls) and hasattr(cls, "learn_one")
+    for option in inspect.signature(cls).parameters
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "option"), EVERY_OPTION)
+def test_an_option_of_any_value_is_taken_or_refused_in_our_words(name: str, option: str) -> None:
+    assert len(EVERY_OPTION) > 150
+    for value in HOSTILE.values():
+        with suppress(TallybayesError):  # any other error fails here
+            getattr(tb, name)(**{option: value}).fit(X, Y)

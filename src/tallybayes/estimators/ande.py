@@ -11,10 +11,8 @@ from tallybayes.distributions.networks.averaged_networks import AveragedNetwork,
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.spode_tan import NetworkClassifier
 from tallybayes.model.term import Term
-from tallybayes.utils.paragraphs import documented
 
 
-@documented
 class AnDE(NetworkClassifier):
     """Averaged n-dependence estimators: the mean of the networks of all sets of n parents.
 
@@ -28,7 +26,10 @@ class AnDE(NetworkClassifier):
     ----------
     n : {1, 2, 3}, default=2
         How many parents. 1 is AODE, 0 would be naive Bayes.
-    {schema}
+    schema : None, str, dict or Schema, default=None
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
+        model makes this one use the same levels and bins.
     min_count : float, default=1
         A set of parents takes part for a row if its values were met together at least so often; if none was, the
         answer is that of naive Bayes.
@@ -37,22 +38,59 @@ class AnDE(NetworkClassifier):
     subsumption : bool, default=False
         Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
         (subsumption resolution, Zheng and Webb 2006).
-    {smoothing}
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
+        back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
+        leave-one-out.
+    alpha : float, default=1.0
+        Laplace smoothing; with back-off, of the estimate without parents.
     cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
         How numbers are cut into intervals, once, on the first rows: where the minimum description length of the classes
         finds best, into intervals of as many rows, or of equal width. None: numbers stay numbers; only discrete columns
         are parents then, and real ones are children of all of them.
     bins : int, default=10
         Into how many intervals 'frequency' and 'width' cut.
-    {priors}
-    {unseen_network}
-    {tempered}
-    {class_weight}
-    {verbose}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
+    unseen : {'ignore', 'error'}, default='ignore'
+        How predict treats an unseen category: as a missing value (with one warning), or as an error.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -100,7 +138,7 @@ class AnDE(NetworkClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if self._n() not in (1, 2, 3) or isinstance(self._n(), bool):
+        if not is_number(self._n()) or self._n() not in (1, 2, 3) or isinstance(self._n(), bool):
             raise OptionError(f"n must be 1, 2 or 3; got {brief(self._n())}. For no parents use NaiveBayes.")
         if not is_number(self.min_count) or self.min_count <= 0:
             raise OptionError(f"min_count must be a number above 0; got {brief(self.min_count)}.")
@@ -130,7 +168,6 @@ class AnDE(NetworkClassifier):
         raise AttributeError(f"{type(self).__name__!r} has no graph_: it averages over the networks of all parents.")
 
 
-@documented
 class AODE(AnDE):
     """Averaged one-dependence estimators: the mean of the SPODEs of all columns (Webb, Boughton and Wang 2005).
 
@@ -141,7 +178,10 @@ class AODE(AnDE):
 
     Parameters
     ----------
-    {schema}
+    schema : None, str, dict or Schema, default=None
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
+        model makes this one use the same levels and bins.
     min_count : float, default=1
         A column is a parent for a row if its value was met at least so often; if none was, the answer is that of naive
         Bayes.
@@ -150,22 +190,59 @@ class AODE(AnDE):
     subsumption : bool, default=False
         Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
         (subsumption resolution, Zheng and Webb 2006).
-    {smoothing}
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
+        back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
+        leave-one-out.
+    alpha : float, default=1.0
+        Laplace smoothing; with back-off, of the estimate without parents.
     cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
         How numbers are cut into intervals, once, on the first rows: where the minimum description length of the classes
         finds best, into intervals of as many rows, or of equal width. None: numbers stay numbers; only discrete columns
         are parents then, and real ones are children of all of them.
     bins : int, default=10
         Into how many intervals 'frequency' and 'width' cut.
-    {priors}
-    {unseen_network}
-    {tempered}
-    {class_weight}
-    {verbose}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
+    unseen : {'ignore', 'error'}, default='ignore'
+        How predict treats an unseen category: as a missing value (with one warning), or as an error.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------

@@ -894,4 +894,5 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        tags.input_tags.string = tags.input_tags.categorical = hasattr(self, "schema")  # columns of any kind
         return tags

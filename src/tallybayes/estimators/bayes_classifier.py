@@ -31,7 +31,6 @@ from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term, same_shape
 from tallybayes.structure.graph import Graph, shown
 from tallybayes.utils.array_types import Floats
-from tallybayes.utils.paragraphs import documented
 from tallybayes.utils.progress import stage, step
 
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
@@ -57,7 +56,6 @@ EFFORTS = {
 }
 
 
-@documented
 class BayesClassifier(TallyClassifier):
     """The one to use when you do not want to choose: give it a table, and nothing needs to be tuned.
 
@@ -74,7 +72,10 @@ class BayesClassifier(TallyClassifier):
         'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
         a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' half as many networks
         again, longer searches for corrections, and 120 contexts below 500 rows, from there on the nearest rows.
-    {schema}
+    schema : None, str, dict or Schema, default=None
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
+        model makes this one use the same levels and bins.
     members : int, default=None
         How many networks, in place of what effort says.
     parents : int, default=None
@@ -86,19 +87,28 @@ class BayesClassifier(TallyClassifier):
     weighting : {'features', 'temperature', 'none'}, default=None
         'features': each part has a weight for each column; 'temperature': one number for each part makes it as sure as
         it should be; 'none': the terms are added as they are. None: what effort says.
-    {smoothing}
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
+        back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
+        leave-one-out.
+    alpha : float, default=1.0
+        Laplace smoothing; with back-off, of the estimate without parents.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         The class prior. None counts the classes, and adds half a row to each; 'laplace' adds a whole one; 'uniform'
         makes them equally likely. An array goes in the order of ``classes_``, a dict or a Series by label.
-    {unseen_network}
+    unseen : {'ignore', 'error'}, default='ignore'
+        How predict treats an unseen category: as a missing value (with one warning), or as an error.
     random_state : int, RandomState or None, default=0
         What the contexts of 'best' are drawn with, below 500 rows: which columns they try. The same number gives the
         same bits. Without contexts nothing is drawn, and every number gives the same.
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
         rows of fit. The weights are chosen so that it has little to do.
-    {class_weight}
-    {verbose}
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -106,7 +116,32 @@ class BayesClassifier(TallyClassifier):
         How much each part is believed, for each column where it has a weight for each.
     graph_ : Graph
         Who depends on whom, of a model with one network such as ``network(0)`` gives; else an AttributeError.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -157,7 +192,7 @@ class BayesClassifier(TallyClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if self.effort not in EFFORTS:
+        if not isinstance(self.effort, str) or self.effort not in EFFORTS:
             raise OptionError(f"effort must be {', '.join(map(repr, EFFORTS))}; got {brief(self.effort)}.")
         if self.weighting is not None and self.weighting not in WEIGHTING:
             raise OptionError(

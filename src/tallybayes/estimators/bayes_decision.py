@@ -18,10 +18,8 @@ from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss,
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.utils import notebook
 from tallybayes.utils.array_types import Array, Floats
-from tallybayes.utils.paragraphs import documented
 
 
-@documented
 class BayesDecision(Wrapper):
     """Answers so that the expected loss is least: h(x) = argmin_a Σ_j λ[a, j] P(j | x).
 
@@ -57,7 +55,12 @@ class BayesDecision(Wrapper):
         λ, without rejecting.
     amount_loss_ : None or ndarray of shape (n_answers, n_classes)
         What each unit of an amount adds to it.
-    {wrapped}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
 
     Examples
     --------

@@ -20,10 +20,8 @@ from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 from tallybayes.structure.graph import Edge, Parents, parents_of, read_edges
 from tallybayes.utils.array_types import Array, Floats
-from tallybayes.utils.paragraphs import documented
 
 
-@documented
 class BayesNetwork(NetworkClassifier):
     """A Bayesian network classifier whose graph is given: P(x | class) = Π_j P(x_j | class, parents of j).
 
@@ -38,16 +36,34 @@ class BayesNetwork(NetworkClassifier):
         Names of several outputs: y then has one column for each, and one network answers for all of them together.
         Arrows from a target to a column say which targets the column depends on (all, if none is named); arrows
         between targets say how they depend on each other (their joint frequencies are counted, if none is named).
-    {schema}
-    {smoothing}
-    {cuts}
+    schema : None, str, dict or Schema, default=None
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
+        model makes this one use the same levels and bins.
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
+        back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
+        leave-one-out.
+    alpha : float, default=1.0
+        Laplace smoothing; with back-off, of the estimate without parents.
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        Discretisation of numbers, once, on the first rows: by minimum description length (Fayyad and Irani 1993), equal
+        frequency, or equal width. None: numbers stay numbers, Gaussian given the class and discrete parents; they are
+        not parents themselves.
+    bins : int, default=10
+        Number of bins for 'frequency' and 'width'.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         The class prior. None counts the classes, 'laplace' counts each once more, 'uniform' makes them equally likely.
         An array goes in the order of ``classes_``, a dict or a Series by label. With targets it must be None.
-    {unseen_network}
-    {tempered}
-    {class_weight}
-    {verbose}
+    unseen : {'ignore', 'error'}, default='ignore'
+        How predict treats an unseen category: as a missing value (with one warning), or as an error.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -55,7 +71,32 @@ class BayesNetwork(NetworkClassifier):
         Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     outputs_ : dict
         With targets: the labels of each.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -454,7 +495,9 @@ def _check_real(parents: Parents, inner: int, names: list[str]) -> None:
 
 
 def check_targets(targets: object) -> tuple[str, ...]:
-    names = (targets,) if isinstance(targets, str) else tuple(targets) if isinstance(targets, Iterable) else ()
+    several = isinstance(targets, Iterable) and getattr(targets, "ndim", 1) > 0
+    given: Any = targets
+    names = (given,) if isinstance(targets, str) else tuple(given) if several else ()
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise OptionError(f"targets must be one or more different names; got {brief(targets)}.")
     return names

@@ -21,7 +21,6 @@ from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.predicting import other_start
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
-from tallybayes.utils.paragraphs import documented
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -105,18 +104,30 @@ class _Counts(_Discrete):
         return tags
 
 
-@documented
 class MultinomialNB(_Counts):
     """Multinomial naive Bayes for word counts and shares.
 
     Parameters
     ----------
-    {alpha_counts}
-    {discrete_prior}
-    {tempered}
-    {class_weight}
-    {half_life}
-    {verbose}
+    alpha : float or array of shape (n_features,), default=1.0
+        Additive smoothing of counts (1 is Laplace smoothing); an array has a number for each feature.
+    force_alpha : bool, default=True
+        False raises alpha to 1e-10 where it is below.
+    fit_prior : bool, default=True
+        Whether the class prior is the class frequencies; False: uniform.
+    class_prior : array, dict or Series, default=None
+        Class prior that replaces what fit_prior says: an array in the order of ``classes_``, a dict or a Series by
+        label.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float, default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -126,7 +137,32 @@ class MultinomialNB(_Counts):
         log P(feature | class).
     class_log_prior_ : ndarray of shape (n_classes,)
         The logarithm of the class prior in use.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -160,7 +196,6 @@ class MultinomialNB(_Counts):
         return Multinomial(self._alpha(d))
 
 
-@documented
 class ComplementNB(_Counts):
     """Complement naive Bayes (Rennie et al. 2003) for unbalanced text.
 
@@ -169,7 +204,8 @@ class ComplementNB(_Counts):
 
     Parameters
     ----------
-    {alpha_counts}
+    alpha : float or array of shape (n_features,), default=1.0
+        Additive smoothing of counts (1 is Laplace smoothing); an array has a number for each feature.
     force_alpha : bool, default=True
         False raises alpha to 1e-10 where it is below.
     fit_prior : bool, default=True
@@ -179,10 +215,16 @@ class ComplementNB(_Counts):
         label.
     norm : bool, default=False
         Divide the weights of each class by their sum.
-    {tempered}
-    {class_weight}
-    {half_life}
-    {verbose}
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float, default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -194,7 +236,32 @@ class ComplementNB(_Counts):
         What a count of each feature is multiplied by, for each class: the weights of the rule.
     class_log_prior_ : ndarray of shape (n_classes,)
         The logarithm of the class shares, as fit_prior and class_prior say.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -265,7 +332,6 @@ class ComplementNB(_Counts):
         return found
 
 
-@documented
 class BernoulliNB(_Discrete):
     """Bernoulli naive Bayes: each feature is there or not.
 
@@ -282,10 +348,16 @@ class BernoulliNB(_Discrete):
     class_prior : array, dict or Series, default=None
         A class prior in the place of what fit_prior says: an array in the order of ``classes_``, a dict or a Series by
         label.
-    {tempered}
-    {class_weight}
-    {half_life}
-    {verbose}
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float, default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -295,7 +367,32 @@ class BernoulliNB(_Discrete):
         log P(feature is there | class).
     class_log_prior_ : ndarray of shape (n_classes,)
         The logarithm of the class prior in use.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -346,7 +443,6 @@ class BernoulliNB(_Discrete):
         return read_only(params_of(self, "feature_log_prob_", ThresholdParams).yes)
 
 
-@documented
 class CategoricalNB(_Discrete):
     """Categorical naive Bayes: each feature is one of some categories.
 
@@ -356,14 +452,28 @@ class CategoricalNB(_Discrete):
     ----------
     alpha : float, default=1.0
         What is added to every count: 0 is no correction, 1 is Laplace's.
-    {discrete_prior}
+    force_alpha : bool, default=True
+        False raises alpha to 1e-10 where it is below.
+    fit_prior : bool, default=True
+        Whether the class prior is the class frequencies; False: uniform.
+    class_prior : array, dict or Series, default=None
+        Class prior that replaces what fit_prior says: an array in the order of ``classes_``, a dict or a Series by
+        label.
     min_categories : int or array of shape (n_features,), default=None
         At least this many categories per feature.
-    {unseen}
-    {tempered}
-    {class_weight}
-    {half_life}
-    {verbose}
+    unseen : {'ignore', 'other', 'error'}, default='ignore'
+        How predict treats an unseen category: leave its factor out (with one warning), give it the smoothed probability
+        of one more level, or raise an error.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float, default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -375,7 +485,32 @@ class CategoricalNB(_Discrete):
         How many categories each feature has.
     class_log_prior_ : ndarray of shape (n_classes,)
         The logarithm of the class prior in use.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -469,5 +604,5 @@ class CategoricalNB(_Discrete):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
+        tags.input_tags.string = tags.input_tags.categorical = True
         return tags

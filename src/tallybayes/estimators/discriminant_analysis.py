@@ -15,13 +15,13 @@ from tallybayes.distributions.multivariate.multivariate_gaussian import Gaussian
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators import given_covariance
 from tallybayes.estimators.gaussian_discriminant import GaussianDiscriminant
+from tallybayes.estimators.options import check_single_values
 from tallybayes.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.priors import plain
 from tallybayes.model.rows import Rows
 from tallybayes.model.term import named
 from tallybayes.utils.array_types import Floats
-from tallybayes.utils.paragraphs import documented
 
 
 class _Analysis(GaussianDiscriminant):
@@ -33,6 +33,7 @@ class _Analysis(GaussianDiscriminant):
     covariance_estimator: object
 
     def _check_options(self) -> None:
+        check_single_values(self)
         if self.solver not in self._solvers:
             raise OptionError(
                 f"solver must be one of {self._solvers} (all give the same answer); got {brief(self.solver)}."
@@ -60,7 +61,6 @@ class _Analysis(GaussianDiscriminant):
         return part
 
 
-@documented
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):  # type: ignore[misc]
     """Linear discriminant analysis: all classes share one covariance, and the boundaries are linear.
 
@@ -80,14 +80,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         How many columns transform gives, at most K − 1; None gives all.
     store_covariance : bool, default=False
         Whether ``covariance_`` is there with solver='svd'.
-    {tol_gaussian}
+    tol : float, default=1e-4
+        A direction whose standard deviation, in units of the columns' own, is below tol is treated as constant: it
+        takes the shared variance, and tol² if that is constant too.
     covariance_estimator : object with fit and covariance_, default=None
         An estimator of covariances such as those of ``sklearn.covariance``, with any solver: a copy finds the
         covariance of each class, and their mean, weighted by rows, is that of all. Such a model can fit, but not add,
         forget, merge or decay.
-    {tempered}
-    {class_weight}
-    {verbose}
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -113,7 +119,32 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         The amount of shrinkage; by class with 'auto' and 'oas'.
     n_parameters_ : int
         How many numbers the model estimates.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -159,7 +190,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return self.priors
         given = plain(self.priors)
         labels = list(given) if isinstance(given, dict) else None
-        found = np.asarray(given if labels is None else list(given.values()), dtype=np.float64)
+        try:
+            found = np.asarray(given if labels is None else list(given.values()), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise OptionError(f"priors must be numbers, one for each class; got {brief(self.priors)}.") from None
         if (found < 0).any():
             raise OptionError(f"priors must be non-negative; got {found.tolist()}.")
         if found.ndim == 1 and 0 < found.sum() < np.inf and abs(found.sum() - 1.0) > 1e-5:
@@ -338,7 +372,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return found
 
 
-@documented
 class QuadraticDiscriminantAnalysis(_Analysis):
     """Quadratic discriminant analysis: each class has its own covariance, and the boundaries are quadratic.
 
@@ -349,16 +382,26 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
         A number γ makes each covariance (1 − γ) Σ_k + γ (tr Σ_k / d) I. 'auto' (Ledoit and Wolf's rule) and 'oas' (the
         oracle approximating one) shrink it towards its own variances by the amount those rules give.
-    {priors}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
     reg_param : float between 0 and 1, default=0.0
         Σ_k becomes (1 − reg_param) Σ_k + reg_param I, in the units of the data.
     store_covariance : bool, default=False
         Whether ``covariance_`` is there.
-    {tol_gaussian}
-    {covariance_estimator}
-    {tempered}
-    {class_weight}
-    {verbose}
+    tol : float, default=1e-4
+        A direction whose standard deviation, in units of the columns' own, is below tol is treated as constant: it
+        takes the shared variance, and tol² if that is constant too.
+    covariance_estimator : object with fit and covariance_, default=None
+        A covariance estimator such as those of ``sklearn.covariance``; a clone is fitted to each class. The model can
+        then fit, but not add, forget, merge or decay.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -378,7 +421,32 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         The amount of shrinkage; by class with 'auto' and 'oas'.
     n_parameters_ : int
         How many numbers the model estimates.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------

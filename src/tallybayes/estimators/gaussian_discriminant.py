@@ -27,10 +27,8 @@ from tallybayes.model.priors import log_prior
 from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Floats
-from tallybayes.utils.paragraphs import documented
 
 
-@documented
 class GaussianDiscriminant(TallyClassifier):
     """One Gaussian over all columns for each class: P(x | class k) = N(mean_k, Σ_k).
 
@@ -49,13 +47,21 @@ class GaussianDiscriminant(TallyClassifier):
         'spherical', where nothing is left to shrink.
         'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
         learned; it stays when more rows are added.
-    {priors}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
     ddof : {0, 1}, default=0
         Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
-    {tol_gaussian}
-    {tempered}
-    {class_weight}
-    {verbose}
+    tol : float, default=1e-4
+        A direction whose standard deviation, in units of the columns' own, is below tol is treated as constant: it
+        takes the shared variance, and tol² if that is constant too.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -71,7 +77,32 @@ class GaussianDiscriminant(TallyClassifier):
         γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
     n_parameters_ : int
         How many numbers the model estimates.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -308,7 +339,6 @@ def left_prior(fitted: Fitted, priors: object) -> LeftPrior:
     return LeftPrior(fitted.weight, given=given)
 
 
-@documented
 class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     """Friedman's (1989) discriminant: α between LDA and QDA, γ towards spheres, both chosen unless given.
 
@@ -324,13 +354,21 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default='auto'
         A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance towards
         its own variances by the amount those rules give. 'auto': chosen as for alpha, together with it.
-    {priors}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
     ddof : {0, 1}, default=0
         Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
-    {tol_gaussian}
-    {tempered}
-    {class_weight}
-    {verbose}
+    tol : float, default=1e-4
+        A direction whose standard deviation, in units of the columns' own, is below tol is treated as constant: it
+        takes the shared variance, and tol² if that is constant too.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -346,7 +384,32 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
     n_parameters_ : int
         How many numbers the model estimates.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------

@@ -20,10 +20,8 @@ from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
 from tallybayes.structure.search import by_information, k_dependence
 from tallybayes.utils.array_types import Floats
-from tallybayes.utils.paragraphs import documented
 
 
-@documented
 class KDB(LearnedNetwork):
     """k-dependence Bayes: each column depends on the class and on up to k others (Sahami 1996), selectively.
 
@@ -39,16 +37,36 @@ class KDB(LearnedNetwork):
     ----------
     k : int, default=2
         Most parents of a column, besides the class.
-    {schema}
+    schema : None, str, dict or Schema, default=None
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
+        model makes this one use the same levels and bins.
     select : bool, default=True
         Choose the number of columns and of parents; ``k_`` and ``selected_`` say what was chosen.
-    {smoothing}
-    {cuts}
-    {priors}
-    {unseen_network}
-    {tempered}
-    {class_weight}
-    {verbose}
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
+        back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
+        leave-one-out.
+    alpha : float, default=1.0
+        Laplace smoothing; with back-off, of the estimate without parents.
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        Discretisation of numbers, once, on the first rows: by minimum description length (Fayyad and Irani 1993), equal
+        frequency, or equal width. None: numbers stay numbers, Gaussian given the class and discrete parents; they are
+        not parents themselves.
+    bins : int, default=10
+        Number of bins for 'frequency' and 'width'.
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
+    unseen : {'ignore', 'error'}, default='ignore'
+        How predict treats an unseen category: as a missing value (with one warning), or as an error.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -58,7 +76,32 @@ class KDB(LearnedNetwork):
         The number of parents that was chosen.
     selected_ : list of str
         The columns that speak for or against a class, by falling information.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------

@@ -16,12 +16,10 @@ from tallybayes.model.distribution_selection import choose
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term, assign, to_choose
-from tallybayes.utils.paragraphs import documented
 
 SHOWN = 50  # columns of a summary
 
 
-@documented
 class NaiveBayes(TallyClassifier):
     """Naive Bayes for real tables: P(class | x) ∝ P(class) Π_j P(x_j | class).
 
@@ -34,25 +32,67 @@ class NaiveBayes(TallyClassifier):
         is 'multinomial'. One name (or instance) is for all numeric columns; 'gaussian' is the quickest. A dict goes
         from column or kind to distribution, as in ``{"income": "kernel", "real": "mdl"}``; 'auto' chooses there. A
         column that is given 'words' is text.
-    {schema}
+    schema : None, str, dict or Schema, default=None
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
+        model makes this one use the same levels and bins.
     alpha : float, default=1.0
         Laplace's correction for counts.
-    {variances}
+    ddof : {0, 1}, default=0
+        Gaussian variances divide by n (0) or n − 1 (1).
+    variance : {'own', 'shared'}, default='own'
+        Whether each class has its own Gaussian variance, or all share one (the posterior is then a logistic
+        regression).
     var_smoothing : float or 'auto', default=1e-9
         This part of a feature's overall variance is added to its variances; 'auto': as much as leave-one-out log-loss
         finds best on the first rows.
-    {priors}
-    {unseen}
-    {tempered}
-    {class_weight}
-    {half_life}
-    {verbose}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
+    unseen : {'ignore', 'other', 'error'}, default='ignore'
+        How predict treats an unseen category: leave its factor out (with one warning), give it the smoothed probability
+        of one more level, or raise an error.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float, default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
     var_smoothing_ : float
         The smoothing in use, as given or as leave-one-out has chosen.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------

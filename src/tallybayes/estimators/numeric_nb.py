@@ -19,27 +19,37 @@ from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Floats
-from tallybayes.utils.paragraphs import documented
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-@documented
 class GaussianNB(TallyClassifier):
     """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
 
     Parameters
     ----------
-    {priors}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
     var_smoothing : float or 'auto', default=1e-9
         This part of each feature's own overall variance is added to its variances; 'auto': as much as leave-one-out
         log-loss finds best on the first rows.
-    {variances}
-    {tempered}
-    {class_weight}
-    {half_life}
-    {verbose}
+    ddof : {0, 1}, default=0
+        Gaussian variances divide by n (0) or n − 1 (1).
+    variance : {'own', 'shared'}, default='own'
+        Whether each class has its own Gaussian variance, or all share one (the posterior is then a logistic
+        regression).
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float, default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -53,7 +63,32 @@ class GaussianNB(TallyClassifier):
         The class prior in use.
     var_smoothing_ : float
         The smoothing in use, as given or as leave-one-out has chosen.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -133,7 +168,6 @@ class GaussianNB(TallyClassifier):
         return np.exp(self._parameters().prior)
 
 
-@documented
 class PoissonNB(TallyClassifier):
     """Poisson naive Bayes for counts: each class has its rate for each feature.
 
@@ -141,17 +175,50 @@ class PoissonNB(TallyClassifier):
     ----------
     alpha : float or array (features,), default=1.0
         Adds this many rows with the feature's overall mean to each class.
-    {priors}
-    {tempered}
-    {class_weight}
-    {half_life}
-    {verbose}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float, default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
     rate_ : ndarray of shape (n_classes, n_features)
         The mean count of each class and feature, as smoothed by alpha.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -200,7 +267,6 @@ class PoissonNB(TallyClassifier):
         return tags
 
 
-@documented
 class KernelNB(TallyClassifier):
     """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
 
@@ -209,17 +275,50 @@ class KernelNB(TallyClassifier):
     bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
         How wide the kernel of each value is. 'silverman' is R's nrd0. A number is in units of the feature's overall
         standard deviation.
-    {priors}
-    {tempered}
-    {class_weight}
-    {half_life}
-    {verbose}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float, default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
     bandwidth_ : ndarray of shape (n_classes, n_features)
         The bandwidth of each class and feature, in the units of the data.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------

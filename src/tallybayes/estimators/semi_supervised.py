@@ -23,20 +23,20 @@ from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.model.fitted import count
 from tallybayes.model.rows import read_rows
 from tallybayes.utils.array_types import Array, Floats
-from tallybayes.utils.paragraphs import documented
 
 NOTHING = 1e-30  # a share of a row that cannot be told from none
 IMPOSSIBLE = -1e9  # the log density of a row that no class can explain: worse than any, and yet a number
 
 
-@documented
 class SemiSupervised(Wrapper):
-    """EM (Nigam et al. 2000): a row without a label counts in every class, as much as it probably belongs there.
+    """Semi-supervised learning by EM (Nigam et al. 2000): unlabelled rows count in each class by its posterior.
 
-    It climbs  Σ_labelled log P(x, y) + λ Σ_unlabelled log p(x) + log prior of the parameters,  the last being what
-    alpha stands for (Laplace's correction is a Dirichlet prior). Where the estimates are exactly the best ones
-    (alpha, counted priors, maximum likelihood) every step of EM goes up. Where they are not (ddof=1, shrinkage, kernel
-    densities) a step that would go down is not taken, and learning ends there.
+    It maximises  Σ_labelled log P(x, y) + λ Σ_unlabelled log p(x) + log prior of the parameters;  the prior is that of
+    alpha (Laplace smoothing is a Dirichlet prior). With maximum-likelihood or smoothed estimates every EM step
+    increases this. Otherwise (ddof=1, shrinkage, kernel densities) a step that decreases it is not taken, and learning
+    ends there.
+
+    A model file holds the fitted estimator: ``save(model.estimator_, path)``, not the wrapper.
 
     Parameters
     ----------
@@ -61,7 +61,12 @@ class SemiSupervised(Wrapper):
         How many steps were taken.
     converged_ : bool
         Whether EM came to rest before max_iter.
-    {wrapped}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
 
     Examples
     --------

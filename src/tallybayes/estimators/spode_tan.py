@@ -29,7 +29,6 @@ from tallybayes.structure.graph import Graph, shown
 from tallybayes.structure.high_cardinality import apart, set_apart
 from tallybayes.structure.search import best_tree, by_information, one_parent
 from tallybayes.utils.array_types import Floats
-from tallybayes.utils.paragraphs import documented
 
 Labelled = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and weights
 
@@ -212,7 +211,6 @@ class LearnedNetwork(NetworkClassifier):
         return self
 
 
-@documented
 class TAN(LearnedNetwork):
     """Tree-augmented naive Bayes: each column depends on the class and on one other column, in a tree.
 
@@ -225,14 +223,34 @@ class TAN(LearnedNetwork):
     ----------
     root : 'auto' or a column, default='auto'
         Where the arrows start. 'auto': the column that tells most about the class; ``root_`` says which.
-    {schema}
-    {smoothing}
-    {cuts}
-    {priors}
-    {unseen_network}
-    {tempered}
-    {class_weight}
-    {verbose}
+    schema : None, str, dict or Schema, default=None
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
+        model makes this one use the same levels and bins.
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
+        back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
+        leave-one-out.
+    alpha : float, default=1.0
+        Laplace smoothing; with back-off, of the estimate without parents.
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        Discretisation of numbers, once, on the first rows: by minimum description length (Fayyad and Irani 1993), equal
+        frequency, or equal width. None: numbers stay numbers, Gaussian given the class and discrete parents; they are
+        not parents themselves.
+    bins : int, default=10
+        Number of bins for 'frequency' and 'width'.
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
+    unseen : {'ignore', 'error'}, default='ignore'
+        How predict treats an unseen category: as a missing value (with one warning), or as an error.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -241,7 +259,32 @@ class TAN(LearnedNetwork):
     root_ : str
         The column that depends on the class alone; None where all columns stay real or stand apart, which leaves no
         tree.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------
@@ -299,7 +342,6 @@ class TAN(LearnedNetwork):
         return _without_parents(self)
 
 
-@documented
 class SPODE(LearnedNetwork):
     """Super-parent one-dependence estimator: each column depends on the class and on one column, the super-parent.
 
@@ -312,14 +354,34 @@ class SPODE(LearnedNetwork):
         'auto' tries every column and takes the one with the smallest leave-one-out log-loss, exact and in one pass
         over the rows after the one that counts. ``relearn()`` without rows takes the one with the largest sum of
         I(x_j; x_p | y), which the counts tell. ``superparent_`` says which.
-    {schema}
-    {smoothing}
-    {cuts}
-    {priors}
-    {unseen_network}
-    {tempered}
-    {class_weight}
-    {verbose}
+    schema : None, str, dict or Schema, default=None
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
+        model makes this one use the same levels and bins.
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
+        back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
+        leave-one-out.
+    alpha : float, default=1.0
+        Laplace smoothing; with back-off, of the estimate without parents.
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        Discretisation of numbers, once, on the first rows: by minimum description length (Fayyad and Irani 1993), equal
+        frequency, or equal width. None: numbers stay numbers, Gaussian given the class and discrete parents; they are
+        not parents themselves.
+    bins : int, default=10
+        Number of bins for 'frequency' and 'width'.
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
+        is in the order of ``classes_``; a dict or a Series goes by label.
+    unseen : {'ignore', 'error'}, default='ignore'
+        How predict treats an unseen category: as a missing value (with one warning), or as an error.
+    tempered : bool, default=False
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
+    class_weight : None, 'balanced' or dict, default=None
+        Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
+        all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    verbose : bool, default=False
+        Whether fit shows progress on standard error.
 
     Attributes
     ----------
@@ -327,7 +389,32 @@ class SPODE(LearnedNetwork):
         Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     superparent_ : str
         The column that all others depend on; None where all columns stay real or stand apart, which leaves none.
-    {learned}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of all predictions.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the table has names.
+    schema_ : Schema
+        Name, kind, levels and bins of each column.
+    is_fitted : bool
+        Whether the model is fitted; exists before fit too.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mutual information of each column and the class, as a share of the sum.
+    class_weight_ : dict from label to float
+        The weights found by ``class_weight='balanced'``; only then.
+    temperature_ : float
+        Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
+    loo_log_proba_ : ndarray of shape (n_rows, n_classes)
+        Leave-one-out log P(class | x) of the rows that chose the temperature, until other rows are learned.
+    loo_score_ : float
+        Minus the mean log-loss of ``loo_log_proba_``.
+    fitted_ : Fitted
+        The model as data: schema, classes, and the sufficient statistics of each term.
+    predictor_ : Predictor
+        The model compiled for prediction, with its parameters; not saved.
 
     Examples
     --------

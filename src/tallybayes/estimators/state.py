@@ -14,6 +14,7 @@ from tallybayes.data.encoding import CUT
 from tallybayes.data.schema import Kind, Schema
 from tallybayes.errors import MergeError, ModelFileError, OptionError, brief
 from tallybayes.estimators import class_weights, half_life, tempered
+from tallybayes.estimators.options import check_single_values
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.estimators.tempered import LEARNED, Tempered
 from tallybayes.model.fast_row import FastRow
@@ -92,6 +93,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
+        check_single_values(self)
         if not isinstance(self.tempered, bool | np.bool_):
             raise OptionError(f"tempered must be True or False; got {brief(self.tempered)}.")
         if not isinstance(self.verbose, bool | np.bool_ | int):
@@ -170,7 +172,9 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _unseen(self) -> str:
-        found: str = getattr(self, "unseen", "ignore")
+        found = getattr(self, "unseen", "ignore")
+        if not isinstance(found, str):
+            raise OptionError(f"unseen must be 'ignore', 'error' or, in naive Bayes, 'other'; got {brief(found)}.")
         return found
 
     # --- what is held ------------------------------------------------------------------------------------------
