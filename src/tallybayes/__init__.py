@@ -3,6 +3,7 @@
 Names are imported when they are first used: `tallybayes --help` need not wait for scikit-learn.
 """
 
+import sys
 from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers take it for true; typing itself would be half of the time that this import takes
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
     from tallybayes.reports import report
     from tallybayes.utils.versions import show_versions
 
+
+def _check_interpreter() -> None:
+    """Refuse a subinterpreter: the compiled core, like NumPy, exists once per process."""
+    try:
+        interpreters = import_module("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+    except ImportError:
+        return
+    if interpreters.get_current() != interpreters.get_main():
+        raise ImportError("tallybayes runs in Python's main interpreter only, not in a subinterpreter.")
+
+
+_check_interpreter()
 
 __version__ = "0.2.0"
 

@@ -27,6 +27,7 @@ from pyarrow import csv
 from tallybayes.cli import csv_dialect, formats
 from tallybayes.cli.csv_dialect import BLOCK, DAY, SIGNED, Dialect, Said, numbers_in
 from tallybayes.cli.file_errors import MAX_BLOCK, Speaking, line_of_row
+from tallybayes.data.table import pandas_index
 from tallybayes.errors import OptionError, TableError, listing
 
 GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")  # what marks a missing value in text
@@ -226,10 +227,10 @@ def _first(file: File, text: Text) -> pa.Table:
         if file.format == "parquet":
             from pyarrow import parquet
 
-            return parquet.read_schema(file.path).remove_metadata().empty_table()
+            return _without_index(parquet.read_schema(file.path))
         if file.format == "arrow":
             with pa.memory_map(file.path) as source:
-                return pa.ipc.open_file(source).schema.remove_metadata().empty_table()
+                return _without_index(pa.ipc.open_file(source).schema)
         for block in _blocks():
             try:
                 reader = _open_text(file, text, None, block)
@@ -242,6 +243,11 @@ def _first(file: File, text: Text) -> pa.Table:
                 if not _needs_larger_block(e, block):
                     raise
         raise AssertionError  # pragma: no cover: the last block is returned or raised
+
+
+def _without_index(schema: pa.Schema) -> pa.Table:
+    """No rows of these columns; an unnamed index of pandas is none."""
+    return schema.empty_table().drop_columns(pandas_index(schema)).replace_schema_metadata(None)
 
 
 def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -105,6 +105,8 @@ def _of_rows(values: Any, rows: Array) -> Any:
     """Some values of a column of any library."""
     if hasattr(values, "iloc"):
         return values[rows]
+    if "_view" in str(getattr(values, "type", "")):  # pyarrow filters no views
+        values = values.cast("string")
     return values.filter(rows) if hasattr(values, "filter") else values[rows]
 
 

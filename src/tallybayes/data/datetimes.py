@@ -24,6 +24,7 @@ Ints = NDArray[np.int64]
 NAT = np.iinfo(np.int64).min
 PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 CALENDAR = {"Y": 3_000_000, "M": 36_000_000, "W": 150_000_000}  # units that become days, and how many are still days
+PER_MICROSECOND = {"ps": 10**6, "fs": 10**9, "as": 10**12}
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 HOURS = tuple(range(24))
@@ -209,6 +210,9 @@ def micro(v: Any) -> int:
     if isinstance(v, np.datetime64 | np.timedelta64):
         kind = v.dtype.kind
         check_unit(v.dtype, v)
+        unit, many = np.datetime_data(v.dtype)
+        if unit in PER_MICROSECOND:  # NumPy's conversion to days overflows
+            return int(v.view(np.int64)) * many // PER_MICROSECOND[unit]
         if abs(int(v.astype(f"{kind}8[D]").view(np.int64))) > MOST_DAYS:
             raise TableError(f"The date {v!s:.60} is more than 290,000 years from 1970. Mark it missing (None or NaT).")
         return int(v.astype(f"{kind}8[us]").view(np.int64))
@@ -218,7 +222,13 @@ def micro(v: Any) -> int:
         return int(v // MICROSECOND)
     if not isinstance(v, dt.datetime):
         return int(v.toordinal() - EPOCH.toordinal()) * 86_400 * 10**6
-    behind: dt.timedelta = v.utcoffset() or dt.timedelta(0)
+    try:
+        behind: dt.timedelta = v.utcoffset() or dt.timedelta(0)
+    except Exception as e:  # a tzinfo of the user's own
+        raise TableError(
+            f"The time zone of {v!r:.60} gives no offset ({e!s:.60}). Use zoneinfo.ZoneInfo or datetime.timezone.",
+            value=v,
+        ) from None
     clock = (v.hour * 60 + v.minute) * 60 + v.second
     return int(((v.toordinal() - EPOCH.toordinal()) * 86_400 + clock) * 10**6 + v.microsecond) - behind // MICROSECOND
 

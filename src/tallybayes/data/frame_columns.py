@@ -117,10 +117,15 @@ def series_objects(s: Any) -> Array:
     return missing_as_none(values)
 
 
-def category_column(native: object, name: str) -> RawColumn:
+def category_column(native: Any, name: str) -> RawColumn:
+    held_type = getattr(getattr(native, "type", None), "value_type", None)
+    if held_type is not None and str(held_type).startswith(
+        ("date", "time", "duration", "binary", "large_binary", "fixed")
+    ):
+        return frame_column(nw.from_native(native.cast(held_type), series_only=True), name)
     if type(getattr(native, "dtype", None)).__name__ != "CategoricalDtype":
         return by_appearance(native) or RawColumn(native, "arrow", "categorical", declared=())
-    held = native.array  # type: ignore[attr-defined]  # pandas: codes and categories are at hand
+    held = native.array  # pandas: codes and categories are at hand
     return RawColumn(held.codes, "coded", "categorical", declared=_labels_of(held.categories, name))
 
 

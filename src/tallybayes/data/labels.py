@@ -139,6 +139,8 @@ def _arrow_labels(y: object) -> tuple[LabelCodes, list[object]] | None:
         codes, levels, _ = _core.arrow_codes(native, _core.LevelList(), True)
     except _core.BadRow as e:
         raise LabelError(_not_text(e)) from None
+    except (TypeError, ValueError):  # categories that are no strings, such as the intervals of pandas.cut
+        return None
     return np.asarray(codes, dtype=np.int32), list(levels.labels())
 
 
@@ -163,6 +165,8 @@ def _as_array(y: object) -> Array:
         if hasattr(native, "cat") and hasattr(native.cat, "codes"):
             native = native.astype(object)
             return np.asarray(native.to_numpy(), dtype=object)
+        if series.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
+            return _from_sequence(series.to_list())
         array = np.asarray(series.to_numpy())
         if series.dtype.is_integer() and array.dtype.kind == "f" and not all_exact(array):
             return np.asarray(exact_column(series.to_list(), True).values)
@@ -187,6 +191,8 @@ def _from_sequence(y: object) -> Array:
 
 def encode_labels(values: Array) -> tuple[LabelCodes, Array]:
     kind = values.dtype.kind
+    if not values.flags.aligned:  # a field of a packed record
+        values = values.copy()
     if kind in "iub":
         try:
             codes, found = _core.integer_levels(values if values.dtype.isnative else values.astype(np.int64))

@@ -47,7 +47,7 @@ def _named(schema: Schema, columns: Mapping[str, Array]) -> Any:
         return [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
     temporal = {name: v for name, v in columns.items() if v.dtype.kind in "mM"}
     frame = _framed(data, temporal, schema.container)
-    if schema.input_names is None:  # pandas, with columns that were numbered, not named
+    if schema.input_names is None and schema.container == "pandas":  # columns that were numbered, not named
         frame.columns = range(len(columns))
     return frame
 

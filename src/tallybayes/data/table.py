@@ -204,6 +204,8 @@ def _from_matrix(X: Array) -> Table:
         raise TableError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if X.dtype == np.float16:
         X = X.astype(np.float32)
+    if not X.flags.aligned:  # fields of packed records
+        X = X.copy()
     if not X.dtype.isnative:
         X = X.astype(X.dtype.newbyteorder("="))
     return Table(n, d, "numpy", matrix=X)
@@ -340,6 +342,8 @@ def _is_arrow(X: object) -> TypeGuard[pa.Table]:
 
 def _from_arrow(X: pa.Table) -> Table:
     """The same for a pyarrow table."""
+    index = pandas_index(X.schema)
+    X = X.drop_columns(index) if index else X
     n, d = X.shape
     names = _text_names(X.column_names, (n, d))
     columns = []
@@ -350,6 +354,12 @@ def _from_arrow(X: pa.Table) -> Table:
         else:
             columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
     return Table(n, d, "pyarrow", names, columns=tuple(columns))
+
+
+def pandas_index(schema: pa.Schema) -> list[str]:
+    """Columns that hold an unnamed index of pandas, by the metadata that pandas writes."""
+    marked = (schema.metadata or {}).get(b"pandas", b"")
+    return [name for name in schema.names if name.startswith("__index_level_") and f'"{name}"'.encode() in marked]
 
 
 def _is_plain(t: object) -> bool:

@@ -588,7 +588,7 @@ class CategoricalNB(_Discrete):
         for j, (part, N) in enumerate(zip(parts, self.n_categories_, strict=True)):
             known = self.schema_.levels.get(j)
             labels = () if known is None else known.labels[: part.shape[1]]
-            codes = [v for v in labels if isinstance(v, int) and v >= 0]
+            codes = [int(v) for v in labels if isinstance(v, int) and v >= 0]  # False and True are 0 and 1
             if known is None or len(codes) < len(labels):
                 codes = list(range(part.shape[1]))
             if N * part.shape[0] > 1 << 27:

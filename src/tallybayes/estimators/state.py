@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
+from weakref import WeakSet
 
 import numpy as np
 
@@ -35,6 +37,19 @@ if TYPE_CHECKING:
 def _first_columns(d: int) -> tuple[int, ...]:
     """Kept for the next table, which is mostly as wide: 50,000 numbers take a millisecond to make."""
     return tuple(range(d))
+
+
+_locked: WeakSet[ModelState] = WeakSet()  # models that have a lock
+
+
+def _renew_locks() -> None:
+    """In a forked child: a thread that had a lock is not there to release it."""
+    for model in list(_locked):
+        model.__dict__.pop("_lock", None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 class Held:
@@ -326,7 +341,10 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
     def _learning(self) -> _core.Lock:
         """The lock of this model, one writer at a time: what several threads teach it is all learned."""
         lock: _core.Lock | None = self.__dict__.get("_lock")
-        return self.__dict__.setdefault("_lock", _core.Lock()) if lock is None else lock
+        if lock is None:
+            lock = self.__dict__.setdefault("_lock", _core.Lock())
+            _locked.add(self)
+        return lock
 
     def copy(self) -> Self:
         """Copy the model.

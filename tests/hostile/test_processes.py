@@ -1,0 +1,115 @@
+"""Forks, threads that race an import, the end of the interpreter, and subinterpreters."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from tallybayes.data.table import read_table
+
+
+def _run(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120)
+
+
+FORK = """
+import os, signal, threading, time
+import numpy as np
+from tallybayes import GaussianNB, NaiveBayes
+words = np.array([f"w{i % 50}" for i in range(4000)], dtype=object)
+tables = {"numbers": np.arange(40_000.0).reshape(-1, 10) % 97, "words": [{"k": w} for w in words]}
+for make, kind in ((GaussianNB, "numbers"), (NaiveBayes, "words")):
+    X = tables[kind]
+    y = np.arange(len(X)) % 3
+    model = make().fit(X, y)
+    stop = threading.Event()
+    def learn():
+        while not stop.is_set():
+            model.partial_fit(X, y)
+    thread = threading.Thread(target=learn)
+    thread.start()
+    for wait in (0.1, 0.13, 0.17):
+        time.sleep(wait)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            model.predict_proba(X[:5])
+            model.partial_fit(X[:5], y[:5])
+            model.learn_one(X[0] if kind == "words" else {f"x{j}": v for j, v in enumerate(X[0])}, 1)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0, make.__name__
+    stop.set()
+    thread.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing forks there")
+def test_a_child_forked_while_another_thread_learns_can_predict_and_learn() -> None:
+    done = _run(FORK)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["scipy.sparse", "pandas", "pyarrow"])
+def test_a_module_that_another_thread_is_still_importing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """It is in sys.modules before it has any names."""
+    monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    assert read_table(np.ones((3, 2))).d == 2
+    assert read_table([{"a": 1.0}]).d == 1
+
+
+RACE = """
+import threading
+import numpy as np
+
+X, y = [{"a": "x y z w v", "b": float(i)} for i in range(40)], [i % 2 for i in range(40)]
+start, failed = threading.Barrier(6), []
+def first_call(k):
+    start.wait()
+    try:
+        if k % 2:
+            import scipy.sparse
+        NaiveBayes(schema={"a": "text"}).fit(X, y).predict_proba(X)
+        NaiveBayes().fit(np.arange(80.0).reshape(-1, 2), y)
+    except Exception as e:
+        failed.append(e)
+threads = [threading.Thread(target=first_call, args=(k,)) for k in range(6)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+assert not failed, failed
+"""
+
+
+def test_threads_whose_first_calls_import_together() -> None:
+    done = _run(RACE)
+    assert done.returncode == 0, done.stderr
+
+
+AT_EXIT = """
+import atexit
+import numpy as np
+from tallybayes import GaussianNB, NaiveBayes
+X, y = np.arange(200_000.0).reshape(-1, 10) % 97, np.arange(20_000) % 3
+for make in (GaussianNB, NaiveBayes):
+    atexit.register(lambda model: model.predict_proba(X), make().fit(X, y))
+"""
+
+
+def test_a_prediction_while_python_ends() -> None:
+    done = _run(AT_EXIT)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_subinterpreter_is_refused_in_one_sentence() -> None:
+    interpreters = pytest.importorskip("_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters")
+    inside = (
+        "try:\\n    import tallybayes._core\\n"
+        "except ImportError as e:\\n    assert 'main interpreter only' in str(e), e\\n"
+        "else:\\n    raise AssertionError('it was imported')"
+    )
+    for before in ("", "import tallybayes._core\n"):
+        done = _run(f'{before}import {interpreters.__name__} as i\nk = i.create()\ni.run_string(k, """{inside}""")')
+        assert done.returncode == 0, done.stderr
