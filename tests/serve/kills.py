@@ -1,4 +1,4 @@
-"""A service is killed again and again while clients teach it and have it forget: `python -m tests.serve.kills 200`.
+"""A service is killed again and again while clients learn it and have it forget: `python -m tests.serve.kills 200`.
 
 Nothing that was acknowledged may be lost, nothing counted twice, and nothing forgotten may be left in any file.
 """
@@ -22,7 +22,7 @@ CLIENTS = 4
 
 
 class Client(threading.Thread):
-    """Sends lessons until told to stop; what was not answered is sent again, with the same id."""
+    """Sends examples until told to stop; what was not answered is sent again, with the same id."""
 
     def __init__(self, number: int, where: list[Running]) -> None:
         super().__init__(daemon=True)
@@ -84,7 +84,7 @@ def main(kills: int, seed: int = 0) -> None:
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         path = melons(Path(name))
-        options = ("--teach", "--snapshot-every", "25")
+        options = ("--learn", "--snapshot-every", "25")
         where = [begin(path, *options)]
         clients = [Client(k, where) for k in range(CLIENTS)]
         for client in clients:
@@ -95,7 +95,7 @@ def main(kills: int, seed: int = 0) -> None:
             where[0].process.wait()
             where[0].process.stderr.close()  # type: ignore[union-attr]
             if k % 20 == 19:
-                print(f"{k + 1} kills, {sum(len(c.acked) for c in clients)} lessons", flush=True)
+                print(f"{k + 1} kills, {sum(len(c.acked) for c in clients)} examples", flush=True)
             where[0] = begin(path, *options)
         time.sleep(0.5)
         for client in clients:
@@ -112,8 +112,8 @@ def report(running: Running, clients: list[Client], path: Path) -> None:
     listed: dict[str, str] = {}
     after = ""
     while True:
-        page = running.ask("/lessons?limit=1000" + (f"&after={after}" if after else "")).json
-        listed.update({entry["id"]: entry["label"] for entry in page["lessons"]})
+        page = running.ask("/examples?limit=1000" + (f"&after={after}" if after else "")).json
+        listed.update({entry["id"]: entry["label"] for entry in page["examples"]})
         if page["next"] is None:
             break
         after = page["next"]
@@ -131,8 +131,8 @@ def report(running: Running, clients: list[Client], path: Path) -> None:
     assert [name for name in gone if name.encode() in data] == []
     repeated = sum(client.repeated for client in clients)
     print(
-        f"{len(acked)} lessons acknowledged, none lost, none counted twice; {repeated} requests were sent again; "
-        f"{len(gone)} lessons forgotten, none left in a file"
+        f"{len(acked)} examples acknowledged, none lost, none counted twice; {repeated} requests were sent again; "
+        f"{len(gone)} examples forgotten, none left in a file"
     )
 
 

@@ -1,4 +1,4 @@
-"""Lessons: learned once, listed, forgotten to the last byte, and right on disk wherever the writing stops."""
+"""Examples: learned once, listed, forgotten to the last byte, and right on disk wherever the writing stops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.serve import Settings, application, journal, learning_routes, ledger
 from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.learning_routes import Forget
-from tallybayes.serve.ledger import Ledger, Lesson
+from tallybayes.serve.ledger import Example, Ledger
 from tallybayes.serve.live import Live
 from tallybayes.serve.request_bodies import Reader
 
@@ -36,9 +36,9 @@ def opened(path: Path) -> Ledger:
     return Ledger(Live(str(path)), lambda *_: None)
 
 
-def lesson(k: int, **changes: Any) -> Lesson:
+def example(k: int, **changes: Any) -> Example:
     row = {**ROWS[k % len(ROWS)], **changes}
-    return Lesson(f"lesson-{k}", row, LABELS[k % len(ROWS)], 0.0, f"person-{k % 3}")
+    return Example(f"example-{k}", row, LABELS[k % len(ROWS)], 0.0, f"person-{k % 3}")
 
 
 def state(found: Ledger) -> tuple[list[str], list[float]]:
@@ -46,7 +46,7 @@ def state(found: Ledger) -> tuple[list[str], list[float]]:
 
 
 def expected(names: Iterator[str] | list[str]) -> list[float]:
-    """The rows by class of the melons and of these lessons."""
+    """The rows by class of the melons and of these examples."""
     labels = [*LABELS, *(LABELS[int(name.split("-")[1]) % len(ROWS)] for name in names)]
     return [float(labels.count("no")), float(labels.count("yes"))]
 
@@ -64,10 +64,10 @@ def test_a_model_whose_rows_fade_is_not_taught(path: Path) -> None:
         opened(path)
 
 
-def test_lessons_are_there_after_a_start(path: Path) -> None:
+def test_examples_are_there_after_a_start(path: Path) -> None:
     first = opened(path)
-    assert tuple(first.learn([lesson(k) for k in range(5)])) == (5, 0)
-    assert tuple(first.learn([lesson(5)])) == (1, 0)
+    assert tuple(first.learn([example(k) for k in range(5)])) == (5, 0)
+    assert tuple(first.learn([example(5)])) == (1, 0)
     first.commit()
     before = state(first)
     first._stack.close()  # the process ends here: nothing but the journal knows of them
@@ -85,47 +85,47 @@ def test_lessons_are_there_after_a_start(path: Path) -> None:
 
 def test_a_repetition_is_counted_once(path: Path) -> None:
     found = opened(path)
-    found.learn([lesson(0), lesson(1)])
-    assert tuple(found.learn([lesson(0), lesson(1), lesson(2)])) == (1, 2)
-    with pytest.raises(Exception, match="another lesson called 'lesson-0'"):
-        found.learn([lesson(7), Lesson("lesson-0", ROWS[1], "no", 0.0)])
+    found.learn([example(0), example(1)])
+    assert tuple(found.learn([example(0), example(1), example(2)])) == (1, 2)
+    with pytest.raises(Exception, match="another example called 'example-0'"):
+        found.learn([example(7), Example("example-0", ROWS[1], "no", 0.0)])
     assert state(found)[1] == expected(["l-0", "l-1", "l-2"])
     found.close()
 
 
 def test_what_is_forgotten_is_gone_from_every_file(path: Path) -> None:
     found = opened(path)
-    found.learn([lesson(k, density=0.123456789 + k) for k in range(6)])
+    found.learn([example(k, density=0.123456789 + k) for k in range(6)])
     found.commit()
     assert b"0.123456789" in everything(path.parent)
-    assert b"lesson-3" in everything(path.parent)
-    assert found.forget(["lesson-3"]) == 1
+    assert b"example-3" in everything(path.parent)
+    assert found.forget(["example-3"]) == 1
     assert b"3.123456789" not in everything(path.parent)
-    assert b"lesson-3" not in everything(path.parent)
+    assert b"example-3" not in everything(path.parent)
     assert b"person-0" in everything(path.parent)
     assert found.forget(found.subjects["person-0"]) == 1
     assert b"person-0" not in everything(path.parent)
     never = tb.NaiveBayes().fit(ROWS, LABELS)
     for k in (1, 2, 4, 5):
-        never.learn_one(dict(lesson(k, density=0.123456789 + k).row), lesson(k).label)
+        never.learn_one(dict(example(k, density=0.123456789 + k).row), example(k).label)
     np.testing.assert_allclose(found.model.predict_proba(ROWS), never.predict_proba(ROWS), rtol=1e-9)
     with pytest.raises(Exception, match="was forgotten"):
-        found.learn([lesson(3)])
-    assert found.was_forgotten("lesson-3")
+        found.learn([example(3)])
+    assert found.was_forgotten("example-3")
     found.close()
     again = opened(path)
-    assert sorted(again.index) == ["lesson-1", "lesson-2", "lesson-4", "lesson-5"]
-    assert again.was_forgotten("lesson-3")
+    assert sorted(again.index) == ["example-1", "example-2", "example-4", "example-5"]
+    assert again.was_forgotten("example-3")
     again.close()
 
 
-def test_a_refused_lesson_changes_nothing(path: Path) -> None:
+def test_a_refused_example_changes_nothing(path: Path) -> None:
     found = opened(path)
-    found.learn([lesson(0)])
+    found.learn([example(0)])
     before, size = state(found), found.number
     for row in ({"density": "much"}, {"density": float("inf")}):
         with pytest.raises(ValueError):
-            found.learn([lesson(1), Lesson("bad", row, "no", 0.0)])  # type: ignore[arg-type]
+            found.learn([example(1), Example("bad", row, "no", 0.0)])  # type: ignore[arg-type]
     assert (state(found), found.number) == (before, size)
     found.close()
     assert tb.load(path).class_count_.tolist() == before[1]
@@ -135,7 +135,7 @@ def test_not_all_rows_can_be_forgotten(tmp_path: Path) -> None:
     tb.save(tb.NaiveBayes().fit(ROWS[:1], ["no"]), tmp_path / "m")
     base = tb.load(tmp_path / "m")
     found = opened(tmp_path / "m")
-    found.learn([Lesson("a", ROWS[1], "no", 0.0)])
+    found.learn([Example("a", ROWS[1], "no", 0.0)])
     found.model.forget(ROWS[:1], ["no"])
     with pytest.raises(Exception, match="no rows left"):
         found.forget(["a"])
@@ -146,7 +146,7 @@ def test_not_all_rows_can_be_forgotten(tmp_path: Path) -> None:
 
 def test_one_writer_at_a_time(path: Path) -> None:
     found = opened(path)
-    with pytest.raises(OptionError, match=r"being changed by process .* serve --teach"):
+    with pytest.raises(OptionError, match=r"being changed by process .* serve --learn"):
         opened(path)
     found.close()
     opened(path).close()
@@ -154,26 +154,26 @@ def test_one_writer_at_a_time(path: Path) -> None:
 
 def test_a_model_that_was_replaced_is_not_written_over(path: Path) -> None:
     found = opened(path)
-    found.learn([lesson(0)])
+    found.learn([example(0)])
     tb.save(tb.NaiveBayes().fit(ROWS[:5] + ROWS[-2:], LABELS[:5] + LABELS[-2:]), path)
     with pytest.raises(ModelFileError, match="replaced by somebody else"):
         found.close()
-    with pytest.raises(ModelFileError, match="does not know the lessons"):
+    with pytest.raises(ModelFileError, match="does not know the examples"):
         opened(path)
     os.rename(f"{path}.journal", f"{path}.old")
     assert opened(path).index == {}
 
 
-def test_commands_and_lessons_go_together(path: Path) -> None:
-    """What `tallybayes learn` adds between two services stays, and the lessons with it."""
+def test_commands_and_examples_go_together(path: Path) -> None:
+    """What `tallybayes learn` adds between two services stays, and the examples with it."""
     from tests.command_line import WATERMELON, run
 
     found = opened(path)
-    found.learn([lesson(0)])
+    found.learn([example(0)])
     found.close()
     run("learn", path, WATERMELON, "--target", "ripe")
     again = opened(path)
-    assert list(again.index) == ["lesson-0"]
+    assert list(again.index) == ["example-0"]
     assert again.model.class_count_.sum() == 2 * len(ROWS) + 1
     again.close()
 
@@ -183,10 +183,10 @@ def test_commands_and_lessons_go_together(path: Path) -> None:
 
 def test_a_torn_end_is_cut_off_at_every_byte(path: Path) -> None:
     found = opened(path)
-    found.learn([lesson(0)])
+    found.learn([example(0)])
     found.commit()
     whole = found.journal.end  # type: ignore[union-attr]
-    found.learn([lesson(1), lesson(2)])  # one request: both or none
+    found.learn([example(1), example(2)])  # one request: both or none
     found.commit()
     found._stack.close()
     data, model = Path(f"{path}.journal").read_bytes(), path.read_bytes()
@@ -195,7 +195,7 @@ def test_a_torn_end_is_cut_off_at_every_byte(path: Path) -> None:
             Path(f"{path}.journal").write_bytes(data[:end] + (tail if end < len(data) else b""))
             path.write_bytes(model)
             again = opened(path)
-            assert list(again.index) == (["lesson-0"] if end < len(data) else [f"lesson-{k}" for k in range(3)])
+            assert list(again.index) == (["example-0"] if end < len(data) else [f"example-{k}" for k in range(3)])
             assert again.model.class_count_.tolist() == expected(list(again.index))
             again.close()
 
@@ -203,9 +203,9 @@ def test_a_torn_end_is_cut_off_at_every_byte(path: Path) -> None:
 def test_damage_that_no_crash_makes_is_told(path: Path) -> None:
     found = opened(path)
     for k in range(3):
-        found.learn([lesson(k)])
+        found.learn([example(k)])
         found.commit()
-    found.forget(["lesson-2"])
+    found.forget(["example-2"])
     found.close()
     data = Path(f"{path}.journal").read_bytes()
     for at in (journal.FIRST, journal.FIRST + 5, journal.FIRST + journal.SIZE + 3):
@@ -223,26 +223,26 @@ class Stopped(BaseException):
     """As if the process had been killed there."""
 
 
-def long_lesson(k: int) -> Lesson:
+def long_example(k: int) -> Example:
     """So long that a journal of which most are forgotten is more than half zeros."""
-    return msgspec.structs.replace(lesson(k), subject="of a long name" * 20)
+    return msgspec.structs.replace(example(k), subject="of a long name" * 20)
 
 
 def scenario(found: Ledger, sure: set[str], gone: set[str]) -> None:
     """Learns and forgets; `sure`: acknowledged, `gone`: acknowledged as forgotten."""
     for k in range(4):
-        found.learn([long_lesson(2 * k), long_lesson(2 * k + 1)])
+        found.learn([long_example(2 * k), long_example(2 * k + 1)])
         found.commit()
-        sure |= {f"lesson-{2 * k}", f"lesson-{2 * k + 1}"}
+        sure |= {f"example-{2 * k}", f"example-{2 * k + 1}"}
         if k % 2:
             found.snapshot()
-    for names in (["lesson-1", "lesson-4"], ["lesson-5"], [f"lesson-{k}" for k in (0, 2, 3)]):
+    for names in (["example-1", "example-4"], ["example-5"], [f"example-{k}" for k in (0, 2, 3)]):
         found.forget(names)
         sure -= set(names)
         gone |= set(names)
-    found.learn([lesson(8)])
+    found.learn([example(8)])
     found.commit()
-    sure.add("lesson-8")
+    sure.add("example-8")
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["before", "half way"])
@@ -296,8 +296,8 @@ def test_a_stop_at_any_write_loses_nothing(path: Path, monkeypatch: pytest.Monke
             found._stack.close()
         again = opened(path)
         names = set(again.index)
-        maybe = {f"lesson-{k}" for k in range(9)} - sure - gone
-        assert sure - {f"lesson-{k}" for k in range(6)} <= names, n
+        maybe = {f"example-{k}" for k in range(9)} - sure - gone
+        assert sure - {f"example-{k}" for k in range(6)} <= names, n
         assert names <= sure | maybe, n
         assert not names & gone
         assert again.model.class_count_.tolist() == expected(sorted(names)), n
@@ -311,8 +311,8 @@ def test_a_stop_at_any_write_loses_nothing(path: Path, monkeypatch: pytest.Monke
 # --- over HTTP ---------------------------------------------------------------------------------------------------
 
 
-def test_lessons_over_http(path: Path) -> None:
-    with serving(path, "--teach") as service:
+def test_examples_over_http(path: Path) -> None:
+    with serving(path, "--learn") as service:
         one = {"row": ROWS[0], "label": "yes", "id": "a", "subject": "ann"}
         assert service.ask("/learn", one).json == {"learned": 1, "again": 0, "ids": ["a"]}
         assert service.ask("/learn", one).json == {"learned": 0, "again": 1, "ids": ["a"]}
@@ -326,13 +326,13 @@ def test_lessons_over_http(path: Path) -> None:
         assert service.ask("/learn", {"rows": [], "labels": []}).json["learned"] == 0
         for bad in ("", "a b", "\xe9", "k" * 101):
             assert service.ask("/learn", {"rows": [], "labels": []}, idempotency_key=bad).status == 422
-        listed = service.ask("/lessons").json
-        assert [entry["id"] for entry in listed["lessons"]] == ["a", "k-1/0", "k-1/1", "k-1/2"]
-        assert listed["lessons"][0]["row"] == ROWS[0]
-        page = service.ask("/lessons?limit=2").json
+        listed = service.ask("/examples").json
+        assert [entry["id"] for entry in listed["examples"]] == ["a", "k-1/0", "k-1/1", "k-1/2"]
+        assert listed["examples"][0]["row"] == ROWS[0]
+        page = service.ask("/examples?limit=2").json
         assert (page["count"], page["next"]) == (4, "k-1/0")
-        rest = service.ask("/lessons?after=k-1/0&limit=2").json
-        assert [entry["id"] for entry in rest["lessons"]] == ["k-1/1", "k-1/2"]
+        rest = service.ask("/examples?after=k-1/0&limit=2").json
+        assert [entry["id"] for entry in rest["examples"]] == ["k-1/1", "k-1/2"]
         assert rest["next"] is None
         assert service.ask("/model").json["class_count"] == [9.0, 12.0]
         assert service.ask("/forget", {"ids": ["a", "zz"]}).json == {"forgotten": 1, "already": 0, "unknown": ["zz"]}
@@ -359,18 +359,18 @@ def test_lessons_over_http(path: Path) -> None:
         ]:
             assert service.ask("/learn", body).status == status, body
         for query, status in (("limit=0", 422), ("limit=x", 422), ("zz=1", 422), ("after=zz", 404), ("&", 422)):
-            assert service.ask(f"/lessons?{query}").status == status, query
+            assert service.ask(f"/examples?{query}").status == status, query
         for body in ({}, {"ids": [], "subject": "x"}):
             assert service.ask("/forget", body).status == 422
         assert service.ask("/learn", one, content_type="text/csv").status == 415
-        assert service.ask("/lessons").json["count"] == 0
-        assert b"tallybayes_lessons_total 4" in service.ask("/metrics").body
+        assert service.ask("/examples").json["count"] == 0
+        assert b"tallybayes_examples_total 4" in service.ask("/metrics").body
         assert service.stop() == 0
     assert tb.load(path).class_count_.tolist() == [9.0, 8.0]
 
 
 def test_new_classes_only_if_allowed(path: Path) -> None:
-    with serving(path, "--teach", "--new-classes") as service:
+    with serving(path, "--learn", "--new-classes") as service:
         assert service.ask("/learn", {"row": ROWS[0], "label": "maybe"}).status == 200
         got = service.ask("/predict", {"row": ROWS[0]}).json
         assert got["classes"] == ["maybe", "no", "yes"]
@@ -379,12 +379,12 @@ def test_new_classes_only_if_allowed(path: Path) -> None:
 
 
 def test_who_may_teach(path: Path, tmp_path: Path) -> None:
-    (tmp_path / "tokens").write_text(f"read {'r' * 20}\nteach {'t' * 20}\n")
-    with serving(path, "--teach", "--token-file", str(tmp_path / "tokens")) as service:
+    (tmp_path / "tokens").write_text(f"read {'r' * 20}\nlearn {'t' * 20}\n")
+    with serving(path, "--learn", "--token-file", str(tmp_path / "tokens")) as service:
         body = {"row": ROWS[0], "label": "yes"}
         assert service.ask("/learn", body).status == 401
         assert service.ask("/learn", body, authorization=f"Bearer {'r' * 20}").status == 403
-        assert service.ask("/lessons", authorization=f"Bearer {'r' * 20}").status == 403
+        assert service.ask("/examples", authorization=f"Bearer {'r' * 20}").status == 403
         assert service.ask("/learn", body, authorization=f"Bearer {'t' * 20}").status == 200
 
 
@@ -397,11 +397,11 @@ def test_who_may_teach(path: Path, tmp_path: Path) -> None:
 )
 def test_settings_under_which_nothing_can_be_taught(options: Any, said: str) -> None:
     with pytest.raises(OptionError, match=said):
-        Settings("model.tb", teach=True, **options)
+        Settings("model.tb", learn=True, **options)
 
 
 def test_a_disk_that_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lesson that cannot be written is not acknowledged and not counted; the next one may be."""
+    """An example that cannot be written is not acknowledged and not counted; the next one may be."""
     true, full = os.pwrite, [False]
 
     def pwrite(*args: Any) -> int:
@@ -412,13 +412,13 @@ def test_a_disk_that_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(os, "pwrite", pwrite)
 
     async def go() -> None:
-        app = application(Settings(str(path), teach=True))
+        app = application(Settings(str(path), learn=True))
         await app.start()
         body = {"row": ROWS[0], "label": "yes", "id": "a"}
         full[0] = True
         assert (await call(app, "/learn", body)).status == 503
         full[0] = False
-        assert json.loads((await call(app, "/lessons")).body)["count"] == 0
+        assert json.loads((await call(app, "/examples")).body)["count"] == 0
         assert (await call(app, "/model")).json["class_count"] == [9.0, 8.0]
         assert (await call(app, "/learn", body)).json["learned"] == 1
         assert (await call(app, "/model")).json["class_count"] == [9.0, 9.0]
@@ -428,7 +428,7 @@ def test_a_disk_that_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert tb.load(path).class_count_.tolist() == [9.0, 9.0]
 
 
-def test_a_disk_that_is_full_while_lessons_are_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_while_examples_are_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be forgotten on disk is not forgotten, and can be asked for again."""
     true, full = os.pwrite, [False]
 
@@ -440,7 +440,7 @@ def test_a_disk_that_is_full_while_lessons_are_forgotten(path: Path, monkeypatch
     monkeypatch.setattr(os, "pwrite", pwrite)
 
     async def go() -> None:
-        app = application(Settings(str(path), teach=True))
+        app = application(Settings(str(path), learn=True))
         await app.start()
         await call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": "a"})
         full[0] = True
@@ -466,7 +466,7 @@ def test_a_disk_that_fails_and_a_model_that_was_replaced(path: Path, monkeypatch
     monkeypatch.setattr(os, "pwrite", pwrite)
 
     async def go() -> None:
-        app = application(Settings(str(path), teach=True))
+        app = application(Settings(str(path), learn=True))
         await app.start()
         assert (await call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": "a"})).status == 200
         path.write_bytes(b"no model")
@@ -499,7 +499,7 @@ def test_jobs_behind_one_that_broke_the_disk(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "fdatasync", fdatasync)
 
     async def go() -> None:
-        app = application(Settings(str(path), teach=True))
+        app = application(Settings(str(path), learn=True))
         await app.start()
         assert (await call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": "a"})).status == 200
         with held_up(app) as waiting:
@@ -526,10 +526,10 @@ def held_up(app: Any) -> Iterator[Any]:
         begun.set()
         go.wait(30)
 
-    task = asyncio.get_running_loop().create_task(app.teacher.do(busy))
+    task = asyncio.get_running_loop().create_task(app.learner.do(busy))
 
     async def waiting(n: int) -> None:
-        while not begun.is_set() or app.teacher._queue.qsize() < n:
+        while not begun.is_set() or app.learner._queue.qsize() < n:
             await asyncio.sleep(0.001)
 
     try:
@@ -539,13 +539,13 @@ def held_up(app: Any) -> Iterator[Any]:
         del task
 
 
-def test_many_lessons_that_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_examples_that_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than a group holds are several groups; more than may wait are told to come again; who left is forgotten."""
     monkeypatch.setattr(learning_routes, "MOST_TOGETHER", 2)
     monkeypatch.setattr(learning_routes, "MOST_WAITING", 6)
 
     async def go() -> None:
-        app = application(Settings(str(path), teach=True))
+        app = application(Settings(str(path), learn=True))
         await app.start()
         with held_up(app) as waiting:
             await waiting(0)
@@ -556,12 +556,12 @@ def test_many_lessons_that_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             await waiting(7)
             late = await call(app, "/learn", {"row": ROWS[0], "label": "yes"})
             assert late.status == 503
-            assert "Too many lessons are waiting" in late.json["detail"]
+            assert "Too many examples are waiting" in late.json["detail"]
             jobs[3].cancel()
         done = await asyncio.gather(*jobs, return_exceptions=True)
         assert isinstance(done.pop(3), asyncio.CancelledError)
         assert [got.json["learned"] for got in done] == [1] * 6  # type: ignore[union-attr]
-        assert (await call(app, "/lessons")).json["count"] == 7  # its lesson was on the way to the disk
+        assert (await call(app, "/examples")).json["count"] == 7  # its example was on the way to the disk
         await app.stop()
 
     asyncio.run(go())
@@ -573,7 +573,7 @@ def test_the_model_file_is_written_now_and_then(path: Path, monkeypatch: pytest.
         monkeypatch.setattr(learning_routes, "SNAPSHOT_SECONDS", 0.05)
 
     async def go() -> None:
-        app = application(Settings(str(path), teach=True, snapshot_every=2 if by == "number" else 10_000))
+        app = application(Settings(str(path), learn=True, snapshot_every=2 if by == "number" else 10_000))
         await app.start()
         for k in range(2):
             await call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": f"l-{k}"})
@@ -589,16 +589,16 @@ def test_the_model_file_is_written_now_and_then(path: Path, monkeypatch: pytest.
 
 def test_a_new_class_comes_to_those_who_ask_in_one_step(path: Path) -> None:
     """Whoever asked before goes on with the model and the classes that there were: none of its answers is another's."""
-    app = application(Settings(str(path), teach=True, new_classes=True))
+    app = application(Settings(str(path), learn=True, new_classes=True))
     before, P = app.live.known, app.live.known.model.predict_proba(ROWS)
-    app.teacher.ledger.learn([Lesson("a", ROWS[0], "maybe", 0.0)])
+    app.learner.ledger.learn([Example("a", ROWS[0], "maybe", 0.0)])
     assert before.labels == before.model.classes_.tolist() == ["no", "yes"]
     np.testing.assert_array_equal(before.model.predict_proba(ROWS), P)
     assert app.live.known.labels == app.live.known.model.classes_.tolist() == ["maybe", "no", "yes"]
     with pytest.raises(ValueError):
-        app.teacher.ledger.learn([Lesson("b", ROWS[0], "perhaps", 0.0), Lesson("c", {"density": "x"}, "no", 0.0)])
+        app.learner.ledger.learn([Example("b", ROWS[0], "perhaps", 0.0), Example("c", {"density": "x"}, "no", 0.0)])
     assert app.live.known.labels == ["maybe", "no", "yes"]
-    app.teacher.ledger.close()
+    app.learner.ledger.close()
 
 
 def test_an_application_is_started_once(path: Path) -> None:
@@ -606,7 +606,7 @@ def test_an_application_is_started_once(path: Path) -> None:
     sent: list[Any] = []
 
     async def go() -> None:
-        app = application(Settings(str(path), teach=True))
+        app = application(Settings(str(path), learn=True))
         await app.start()
         messages = iter([{"type": "lifespan.startup"}])
 
@@ -624,8 +624,8 @@ def test_an_application_is_started_once(path: Path) -> None:
 
 
 def test_a_model_that_was_replaced_under_a_service(path: Path) -> None:
-    """The lessons stay in the journal, the new file as it is; the end of the service says so, and is no success."""
-    with serving(path, "--teach", ends=1) as service:
+    """The examples stay in the journal, the new file as it is; the end of the service says so, and is no success."""
+    with serving(path, "--learn", ends=1) as service:
         assert service.ask("/learn", {"row": ROWS[0], "label": "yes", "id": "a"}).status == 200
         tb.save(tb.NaiveBayes().fit(ROWS[:5] + ROWS[-2:], LABELS[:5] + LABELS[-2:]), path)
         assert service.stop() == 1
@@ -635,24 +635,24 @@ def test_a_model_that_was_replaced_under_a_service(path: Path) -> None:
 
 
 def test_a_journal_that_is_half_zeros_is_written_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is smaller then, and says the same: lessons, what was forgotten, and the next numbers."""
+    """It is smaller then, and says the same: examples, what was forgotten, and the next numbers."""
     monkeypatch.setattr(ledger, "WASTE", 100)
     found = opened(path)
-    found.learn([lesson(k) for k in range(8)])
+    found.learn([example(k) for k in range(8)])
     found.commit()
     size = os.path.getsize(f"{path}.journal")
-    found.forget([f"lesson-{k}" for k in range(6)])
+    found.forget([f"example-{k}" for k in range(6)])
     assert os.path.getsize(f"{path}.journal") < size / 2
-    assert [one.id for one in found.lessons(["lesson-6", "lesson-7"])] == ["lesson-6", "lesson-7"]
-    found.learn([lesson(8)])
+    assert [one.id for one in found.examples(["example-6", "example-7"])] == ["example-6", "example-7"]
+    found.learn([example(8)])
     before = state(found)
     found.close()
     again = opened(path)
     assert state(again) == before
     assert before[1] == expected(["l-6", "l-7", "l-8"])
-    assert again.was_forgotten("lesson-0")
-    assert again.forget(["lesson-7", "lesson-8"]) == 2
-    assert sorted(again.index) == ["lesson-6"]
+    assert again.was_forgotten("example-0")
+    assert again.forget(["example-7", "example-8"]) == 2
+    assert sorted(again.index) == ["example-6"]
     again.close()
 
 
@@ -663,9 +663,9 @@ def test_names_of_categories_are_forgotten_too(tmp_path: Path, model: Any) -> No
     path = tmp_path / "m"
     tb.save(model.fit(ROWS, LABELS), path)
     found = opened(path)
-    found.learn([Lesson("a", {**ROWS[0], "color": "plum of aunt agatha"}, "yes", 0.0)])
-    found.learn([Lesson("b", {**ROWS[1], "color": "pink"}, "yes", 0.0)])
-    found.learn([Lesson("c", {**ROWS[2], "color": "pink"}, "no", 0.0)])
+    found.learn([Example("a", {**ROWS[0], "color": "plum of aunt agatha"}, "yes", 0.0)])
+    found.learn([Example("b", {**ROWS[1], "color": "pink"}, "yes", 0.0)])
+    found.learn([Example("c", {**ROWS[2], "color": "pink"}, "no", 0.0)])
     found.snapshot()
     assert b"agatha" in everything(tmp_path)
     before = found.model.predict_proba(ROWS)
@@ -674,7 +674,7 @@ def test_names_of_categories_are_forgotten_too(tmp_path: Path, model: Any) -> No
     assert b"pink" in everything(tmp_path)
     after = found.model.predict_proba(ROWS)
     assert np.abs(before - after).max() > 0
-    found.learn([Lesson("d", {**ROWS[0], "color": "plum of aunt agatha"}, "yes", 0.0)])
+    found.learn([Example("d", {**ROWS[0], "color": "plum of aunt agatha"}, "yes", 0.0)])
     found.forget(["d"])
     np.testing.assert_allclose(found.model.predict_proba(ROWS), after, rtol=1e-9)
     found.close()
@@ -687,3 +687,64 @@ def test_names_of_categories_are_forgotten_too(tmp_path: Path, model: Any) -> No
 def test_a_request_to_forget_is_told_its_fields() -> None:
     with pytest.raises(HttpError, match=r"unknown field `id`\. The fields are ids, subject\."):
         Reader(Forget).read(b'{"id": "a"}')
+
+
+# --- pages of other sites --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tokens", [False, True])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"origin": "http://localhost:8000", "sec_fetch_site": "same-origin"}, 200),
+        ({"origin": "https://models.example"}, 200),  # a name that was allowed, as of a proxy that rewrites Host
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://localhost:3000", "sec_fetch_site": "same-site"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"origin": "http://localhost:8000", "sec_fetch_site": "cross-site"}, 403),
+        ({"content_type": "text/plain"}, 415),
+    ],
+)
+def test_a_page_of_another_site_changes_nothing(
+    headers: dict[str, str], status: int, tokens: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"learn  {'t' * 20}   # may also learn and forget\n# read {'r' * 20}\n")
+    settings = Settings(
+        str(melons(tmp_path)), learn=True, token_file=str(file) if tokens else None, hosts=("models.example",)
+    )
+
+    async def learn() -> tuple[int, int, int]:
+        app: Any = application(settings)
+        await app.start()
+        named = {"authorization": f"Bearer {'t' * 20}", **headers} if tokens else headers
+        before = app.live.known.model.fitted_.weight.sum()
+        found = await call(app, "/learn", {"row": ROWS[0], "label": LABELS[0], "id": "a"}, **named)
+        forgot = await call(app, "/forget", {"ids": ["a"]}, **named)
+        after = app.live.known.model.fitted_.weight.sum()
+        await app.stop()
+        return found.status, forgot.status, round(after - before)
+
+    assert asyncio.run(learn()) == (status, status, 0)
+
+
+def test_a_body_without_a_type_and_a_request_without_one_host_are_refused(tmp_path: Path) -> None:
+    body = json.dumps({"row": ROWS[0], "label": LABELS[0]}).encode()
+    with serving(melons(tmp_path), "--learn") as service:
+        for head, status in (
+            (b"Host: localhost\r\n", b"415"),
+            (b"Content-Type: application/json\r\n", b"400"),
+            (b"Content-Type: application/json\r\nHost: localhost\r\nHost: evil.example\r\n", b"400"),
+            (b"Content-Type: application/json\r\nHost: evil.example\r\n", b"421"),
+            (b"Content-Type: application/json\r\nHost: localhost\r\n", b"200"),
+        ):
+            connection = service.connect()
+            connection.connect()
+            assert connection.sock is not None
+            connection.sock.sendall(
+                b"POST /learn HTTP/1.1\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s" % (head, len(body), body)
+            )
+            assert connection.sock.recv(12).split()[1] == status, head
+            connection.close()

@@ -32,7 +32,7 @@ CHECKS: list[Any] = [
 ]
 
 
-@pytest.fixture(scope="module", params=[(), ("--teach", "--new-classes")], ids=["reading", "teaching"])
+@pytest.fixture(scope="module", params=[(), ("--learn", "--new-classes")], ids=["reading", "online learning"])
 def document(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Any]:
     with serving(melons(tmp_path_factory.mktemp("openapi")), *request.param) as running:
         yield schemathesis.openapi.from_url(f"http://127.0.0.1:{running.port}/openapi.json")

@@ -41,7 +41,7 @@ def test_a_model_without_a_form_for_a_page(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_what_the_model_learns(tmp_path: Path, chromium: Any) -> None:
-    with serving(melons(tmp_path), "--teach") as service:
+    with serving(melons(tmp_path), "--learn") as service:
         shown = chromium.new_context().new_page()
         problems: list[str] = []
         shown.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)

@@ -340,8 +340,8 @@ def test_a_decision_is_served_with_its_own_losses(tmp_path: Path) -> None:
     assert other["answers"] == ["no", "yes"]
     assert ask(app, "/predict", {"rows": ROWS}).json["probabilities"] == model.predict_proba(ROWS).tolist()
     assert "loss" not in ask(app, "/openapi.json").json["components"]["schemas"]["Decide"]["oneOf"][0]["required"]
-    with pytest.raises(OptionError, match="--teach would write the classifier alone"):
-        application(Settings(str(tmp_path / "m.tb"), teach=True))
+    with pytest.raises(OptionError, match="--learn would write the classifier alone"):
+        application(Settings(str(tmp_path / "m.tb"), learn=True))
 
 
 def test_without_losses_anywhere_they_are_asked_for(app: Any) -> None:
@@ -395,8 +395,8 @@ def test_texts_in_every_form(tmp_path: Path) -> None:
         ("/predict", {"row": {"Colour": "green"}}, 422, "Did you mean 'color'?"),
         ("/predict", {"row": {}, "prior": {"no": 1}}, 422, "got ['no'], the classes are ['no', 'yes']"),
         ("/predict", {"row": {}, "prior": [1]}, 422, "A prior has one share for each class: got 1 for 2 classes"),
-        ("/learn", {"row": {}, "label": "no"}, 404, "started without --teach"),
-        ("/lessons", None, 404, "started without --teach"),
+        ("/learn", {"row": {}, "label": "no"}, 404, "started without --learn"),
+        ("/examples", None, 404, "started without --learn"),
     ],
 )
 def test_a_refusal_says_what_goes_there(app: Any, asked: str, body: Any, status: int, said: str) -> None:
@@ -586,7 +586,7 @@ def test_limits_that_are_none(options: Any, said: str) -> None:
     [
         ({"workers": 0}, "workers must be at least 1; got 0"),
         ({"snapshot_every": 0}, "snapshot_every must be at least 1; got 0"),
-        ({"new_classes": True}, "--new-classes goes with --teach"),
+        ({"new_classes": True}, "--new-classes goes with --learn"),
     ],
 )
 def test_settings_that_are_none(options: Any, said: str) -> None:
@@ -598,11 +598,11 @@ def test_settings_that_are_none(options: Any, said: str) -> None:
     ("text", "said"),
     [
         ("# nobody\n", "holds no token. Write lines such as"),
-        ("read\n", "line 1: expected 'read TOKEN' or 'teach TOKEN'"),
-        ("\nwrite aaaaaaaaaaaaaaaaaaaaaaaa\n", "line 2: expected 'read TOKEN' or 'teach TOKEN'"),
+        ("read\n", "line 1: expected 'read TOKEN' or 'learn TOKEN'"),
+        ("\nwrite aaaaaaaaaaaaaaaaaaaaaaaa\n", "line 2: expected 'read TOKEN' or 'learn TOKEN'"),
         ("read short\n", "line 1: a token is at least"),
         (f"read {'a' * 20} {'b' * 20}\n", "line 1: a token is at least"),
-        (f"teach {'ä' * 20}\n", "line 1: a token is at least"),
+        (f"learn {'ä' * 20}\n", "line 1: a token is at least"),
     ],
 )
 def test_files_of_tokens_that_are_none(path: Path, tmp_path: Path, text: str, said: str) -> None:
@@ -611,7 +611,7 @@ def test_files_of_tokens_that_are_none(path: Path, tmp_path: Path, text: str, sa
         application(Settings(str(path), token_file=str(tmp_path / "tokens")))
 
 
-def test_the_document_says_what_tokens_and_lessons_need(path: Path, tmp_path: Path) -> None:
+def test_the_document_says_what_tokens_and_examples_need(path: Path, tmp_path: Path) -> None:
     (tmp_path / "tokens").write_text(f"read {'r' * 20}\n")
     app = application(Settings(str(path), token_file=str(tmp_path / "tokens")))
     found = ask(app, "/openapi.json", authorization=f"Bearer {'r' * 20}").json

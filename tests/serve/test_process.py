@@ -19,7 +19,7 @@ import tallybayes as tb
 
 from .service import LABELS, ROWS, Running, asked, begin, melons, serving
 
-READ, TEACH = "r" * 20, "t" * 20
+READ, LEARN_TOKEN = "r" * 20, "t" * 20
 
 
 def wait_for(what: Any) -> None:
@@ -310,7 +310,7 @@ def _children(running: Running) -> list[str]:
 
 def test_tokens(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
-    tokens.write_text(f"# who may what\nread {READ}\n\nteach {TEACH}\n")
+    tokens.write_text(f"# who may what\nread {READ}\n\nlearn {LEARN_TOKEN}\n")
     with serving(melons(tmp_path), "--token-file", str(tokens)) as running:
         assert running.ask("/healthz").status == 200
         for path in ("/", "/model", "/metrics", "/openapi.json", "/nothing"):
@@ -319,7 +319,7 @@ def test_tokens(tmp_path: Path) -> None:
             assert "www-authenticate" in got.headers
         for bad in ("Bearer " + "x" * 20, "Bearer", "Basic ???", "Basic abcde", READ, "Bearer " + READ[:-1]):
             assert running.ask("/model", authorization=bad).status == 401
-        for good in (f"Bearer {READ}", f"bearer {TEACH}", "Basic " + b64encode(f":{READ}".encode()).decode()):
+        for good in (f"Bearer {READ}", f"bearer {LEARN_TOKEN}", "Basic " + b64encode(f":{READ}".encode()).decode()):
             assert running.ask("/model", authorization=good).status == 200, good
         assert running.ask("/model", authorization=f"Bearer {READ}", host="any.name").status == 200
         head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
@@ -328,7 +328,7 @@ def test_tokens(tmp_path: Path) -> None:
             assert s.recv(65536).startswith(b"HTTP/1.1 401")
         running.stop()
         assert READ not in "".join(running.said)
-        assert TEACH not in "".join(running.said)
+        assert LEARN_TOKEN not in "".join(running.said)
 
 
 @pytest.mark.parametrize(

@@ -17,22 +17,23 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")] = 1,
-    teach: Annotated[
-        bool, typer.Option("--teach", help="Also learn and forget; what is taught is written into MODEL.")
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Also learn and forget; what is learned is written into MODEL.")
     ] = False,
     new_classes: Annotated[
-        bool, typer.Option("--new-classes", help="With --teach: a lesson may bring a class that the model has not met.")
+        bool,
+        typer.Option("--new-classes", help="With --learn: an example may bring a class that the model has not met."),
     ] = False,
     snapshot_every: Annotated[
         int,
-        typer.Option("--snapshot-every", min=1, help="With --teach: lessons after which MODEL is written anew."),
+        typer.Option("--snapshot-every", min=1, help="With --learn: examples after which MODEL is written anew."),
     ] = 10_000,
     token_file: Annotated[
         str | None,
         typer.Option(
             "--token-file",
             metavar="FILE",
-            help="Ask for a token. A line for each: read or teach, a space, the token.",
+            help="Ask for a token. A line for each: read or learn, a space, the token.",
         ),
     ] = None,
     allow_host: Annotated[
@@ -52,8 +53,8 @@ def serve(
     """Serves a model over HTTP: predict, explain, decide.
 
     GET /openapi.json says what can be asked. When the model file is replaced the new one is taken over, and no request
-    is lost. Ctrl-C ends it after the requests that are under way. With --teach it takes POST /learn and /forget too: a
-    lesson that was acknowledged survives a crash, and is counted once though it is sent again.
+    is lost. Ctrl-C ends it after the requests that are under way. With --learn it takes POST /learn and /forget too: a
+    example that was acknowledged survives a crash, and is counted once though it is sent again.
     """
     from tallybayes.errors import OptionError
     from tallybayes.serve import Limits, Settings
@@ -67,7 +68,7 @@ def serve(
         host,
         port,
         workers,
-        teach,
+        learn,
         new_classes,
         snapshot_every,
         token_file=token_file,

@@ -29,7 +29,7 @@ def application(settings: Settings) -> Service:
     Returns
     -------
     Service
-        The application: hand it to uvicorn, hypercorn or another ASGI server. One with `teach` belongs to one process.
+        The application: hand it to uvicorn, hypercorn or another ASGI server. One with `learn` belongs to one process.
 
     Raises
     ------

@@ -16,7 +16,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 TITLES = {
     400: "The body is not what its type says",
     401: "A token is needed",
-    403: "The token does not allow this",
+    403: "This is not allowed",
     404: "There is nothing here",
     405: "Not this way",
     406: "No such form of answer",

@@ -1,4 +1,4 @@
-"""An append-only file of lessons and of what was forgotten, that a killed process leaves readable.
+"""An append-only file of examples and of what was forgotten, that a killed process leaves readable.
 
     file    = HEAD, the 16 bytes of its id, entries
     entry   = 2 bytes "TJ", kind, flags, length, number, start of its group, CRC-32 of the payload, CRC-32 of all that,
@@ -75,7 +75,7 @@ class Journal:
         """
         size = os.fstat(self._fd).st_size
         if size < FIRST or os.pread(self._fd, len(HEAD), 0) != HEAD:
-            raise ModelFileError(f"{self.path} is no journal of lessons. Move it away.")
+            raise ModelFileError(f"{self.path} is no journal of examples. Move it away.")
         self.id = os.pread(self._fd, 16, len(HEAD)).hex()
         entries: list[Entry] = []
         if size > FIRST:
@@ -99,10 +99,10 @@ class Journal:
                 synced = _last_start(view, at + (1 if entry is None else SIZE), size) if synced is None else synced
                 if synced <= at:
                     return  # nothing after it was begun later: it was never synced
-                if entry is None or entry.kind == FORGET:  # of a lesson that was forgotten the zeros are right
+                if entry is None or entry.kind == FORGET:  # of an example that was forgotten the zeros are right
                     raise ModelFileError(
-                        f"{self.path} is damaged at byte {at}, before lessons that were written later. Restore it from "
-                        "a copy; or move it away, and its lessons stay learned but can no longer be forgotten by id."
+                        f"{self.path} is damaged at byte {at}, before examples that were written later. Restore it "
+                        "from a copy. Moved away, it takes with it what was learned since MODEL was last written."
                     )
             yield entry
             at = entry.at + entry.length

@@ -1,4 +1,4 @@
-"""Requests that change the model: learn, forget, and the list of lessons. One thread does it all, in order.
+"""Requests that change the model: learn, forget, and the list of examples. One thread does it all, in order.
 
 Requests that come while the disk is busy wait together, and share the next sync: that is what makes a group.
 """
@@ -22,7 +22,7 @@ from msgspec import UNSET, UnsetType
 
 from tallybayes.errors import TallybayesError
 from tallybayes.serve.http_errors import HttpError
-from tallybayes.serve.ledger import Ledger, Lesson
+from tallybayes.serve.ledger import Example, Ledger
 from tallybayes.serve.live import Known
 from tallybayes.serve.metrics import Metrics
 from tallybayes.serve.request_bodies import JSON, Label, Reader, Row, form_of
@@ -35,7 +35,7 @@ log = logging.getLogger("tallybayes.serve")
 T = TypeVar("T")
 MOST_WAITING = 10_000  # requests; more are told to come again
 MOST_TOGETHER = 1000  # requests of one group
-SNAPSHOT_SECONDS = 60.0  # after the last one, if there was a lesson
+SNAPSHOT_SECONDS = 60.0  # after the last one, if there was an example
 KEY = "[!-~]{1,100}"  # of a request
 LONGEST_ID = 200
 PAGE, MOST_LISTED = 100, 1000
@@ -49,7 +49,7 @@ class Learn(msgspec.Struct, forbid_unknown_fields=True):
     Parameters
     ----------
     row, label, id : optional
-        One row, its class, and what the lesson is called.
+        One row, its class, and what the example is called.
     rows, labels, ids : optional
         Many: all are learned, or none.
     subject : str, optional
@@ -66,20 +66,20 @@ class Learn(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Forget(msgspec.Struct, forbid_unknown_fields=True):
-    """Which lessons are to be forgotten: by their ids, or all of a subject."""
+    """Which examples are to be forgotten: by their ids, or all of a subject."""
 
     ids: list[str] | UnsetType = UNSET
     subject: str | UnsetType = UNSET
 
 
-class Teacher:
+class Learner:
     """The thread that owns the ledger."""
 
     def __init__(self, ledger: Ledger, snapshot_every: int) -> None:
         self.ledger, self._every = ledger, snapshot_every
         self.broken = ""
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="tallybayes-teacher")
+        self._thread = threading.Thread(target=self._work, name="tallybayes-learner")
 
     def start(self) -> None:
         """Begin to work."""
@@ -98,7 +98,7 @@ class Teacher:
         if self.broken:
             raise HttpError(503, f"Nothing is learned or forgotten until the service is started again: {self.broken}")
         if self._queue.qsize() > MOST_WAITING:
-            raise HttpError(503, "Too many lessons are waiting for the disk. Send it again in a while.")
+            raise HttpError(503, "Too many examples are waiting for the disk. Send it again in a while.")
         future: asyncio.Future[T] = self._loop.create_future()
         self._queue.put((work, future))  # type: ignore[arg-type]
         return await future
@@ -156,16 +156,16 @@ class Teacher:
         done: list[Done],
     ) -> list[Done]:
         """After a write that failed nothing of the group is acknowledged, and the state is read from disk again."""
-        log.error("lessons could not be written: %s", error, exc_info=not isinstance(error, OSError))
+        log.error("examples could not be written: %s", error, exc_info=not isinstance(error, OSError))
         self._guarded(self.ledger.restore)
-        refusal = HttpError(503, "The lesson could not be written to disk. Send it again; it is counted once.")
+        refusal = HttpError(503, "The example could not be written to disk. Send it again; it is counted once.")
         return [d for d in done if d[2] is not None] + [(future, None, refusal) for future in futures]
 
     def _guarded(self, what: Callable[[], None]) -> None:
         try:
             what()
         except Exception as e:
-            log.exception("teaching has to stop")
+            log.exception("online learning has to stop")
             self.broken = str(e)
 
 
@@ -179,29 +179,29 @@ def _resolve(done: list[Done]) -> None:
             future.set_exception(error)
 
 
-class Teaching:
+class LearningRoutes:
     """Handlers of the requests that change the model."""
 
-    def __init__(self, teacher: Teacher, settings: Settings, metrics: Metrics) -> None:
-        self.teacher, self._settings, self._metrics = teacher, settings, metrics
+    def __init__(self, learner: Learner, settings: Settings, metrics: Metrics) -> None:
+        self.learner, self._settings, self._metrics = learner, settings, metrics
         self._learn, self._forget = Reader(Learn), Reader(Forget)
 
     async def learn(self, request: Request) -> Answer:
         """Learn rows; the answer comes when they are on disk."""
         _only_json(request)
-        lessons = self._lessons(self._learn.read(request.body), _key(request.key))
-        found = await self.teacher.do(lambda ledger: ledger.learn(lessons))
-        self._metrics.event("lessons", found.fresh)
-        self._metrics.event("lessons_again", found.again)
-        body = {"learned": found.fresh, "again": found.again, "ids": [lesson.id for lesson in lessons]}
-        return Answer(encode(body), rows=len(lessons))
+        examples = self._examples(self._learn.read(request.body), _key(request.key))
+        found = await self.learner.do(lambda ledger: ledger.learn(examples))
+        self._metrics.event("examples", found.fresh)
+        self._metrics.event("examples_again", found.again)
+        body = {"learned": found.fresh, "again": found.again, "ids": [example.id for example in examples]}
+        return Answer(encode(body), rows=len(examples))
 
-    def _lessons(self, asked: Learn, key: str | None) -> list[Lesson]:
-        known = self.teacher.ledger.live.known
+    def _examples(self, asked: Learn, key: str | None) -> list[Example]:
+        known = self.learner.ledger.live.known
         one = asked.row is not UNSET or asked.label is not UNSET or asked.id is not UNSET
         many = asked.rows is not UNSET or asked.labels is not UNSET or asked.ids is not UNSET
         if one == many:
-            raise HttpError(422, "A lesson has row and label; many have rows and labels. Send one or the other.")
+            raise HttpError(422, "An example has row and label; many have rows and labels. Send one or the other.")
         rows, labels, ids = _one(asked) if one else _several(asked)
         many_rows(len(rows), self._settings.limits)
         if len(labels) != len(rows) or (ids is not None and len(ids) != len(rows)):
@@ -212,7 +212,7 @@ class Teaching:
         now = time.time()
         _refuse_unknown(rows, known)
         return [
-            Lesson(name, row, self._label(label, known), now, subject)
+            Example(name, row, self._label(label, known), now, subject)
             for name, row, label in zip(ids, rows, labels, strict=True)
         ]
 
@@ -229,11 +229,11 @@ class Teaching:
         )
 
     async def forget(self, request: Request) -> Answer:
-        """Forget lessons; the answer comes when they are gone from the model, its file and the journal."""
+        """Forget examples; the answer comes when they are gone from the model, its file and the journal."""
         _only_json(request)
         asked = self._forget.read(request.body)
         if (asked.ids is UNSET) == (asked.subject is UNSET):
-            raise HttpError(422, "Say which lessons: ids, or the subject whose lessons are all meant.")
+            raise HttpError(422, "Say which examples: ids, or the subject whose examples are all meant.")
 
         def work(ledger: Ledger) -> dict[str, object]:
             if isinstance(asked.subject, str):
@@ -245,12 +245,12 @@ class Teaching:
             unknown = [name for name in rest if name not in set(already)]
             return {"forgotten": ledger.forget(names), "already": len(already), "unknown": unknown}
 
-        found = await self.teacher.do(work)
+        found = await self.learner.do(work)
         self._metrics.event("forgotten", int(str(found["forgotten"])))
         return Answer(encode(found))
 
-    async def lessons(self, request: Request) -> Answer:
-        """The lessons that were learned and not forgotten, in their order, page by page."""
+    async def examples(self, request: Request) -> Answer:
+        """The examples that were learned and not forgotten, in their order, page by page."""
         options = _query(request.query)
 
         def work(ledger: Ledger) -> dict[str, object]:
@@ -259,23 +259,24 @@ class Teaching:
             first = 0
             if "after" in options:
                 if options["after"] not in names:
-                    raise HttpError(404, f"There is no lesson {options['after']!r:.80} to go on after.")
+                    raise HttpError(404, f"There is no example {options['after']!r:.80} to go on after.")
                 first = names.index(options["after"]) + 1
             limit = int(options.get("limit", PAGE))
             shown = list(islice(names, first, first + limit))
             told = [
                 {"id": one.id, "row": one.row, "label": one.label, "time": one.time, "subject": one.subject}
-                for one in ledger.lessons(shown)
+                for one in ledger.examples(shown)
             ]
             more = shown[-1] if shown and first + limit < len(names) else None
-            return {"lessons": told, "count": len(names), "next": more}
+            return {"examples": told, "count": len(names), "next": more}
 
-        return Answer(encode(await self.teacher.do(work)))
+        return Answer(encode(await self.learner.do(work)))
 
 
 def _only_json(request: Request) -> None:
-    if form_of(request.content_type) != JSON:
-        raise HttpError(415, "Lessons are taken as application/json.")
+    # Said, not assumed: a page of another site can send a body without a type, but not JSON.
+    if request.content_type is None or form_of(request.content_type) != JSON:
+        raise HttpError(415, "Labelled examples are taken as application/json.")
 
 
 Told = tuple[list[Row], list[Label], list[str] | None]  # rows, labels, ids
@@ -289,18 +290,18 @@ def _refuse_unknown(rows: list[Row], known: Known) -> None:
 
 def _one(asked: Learn) -> Told:
     if not isinstance(asked.row, dict) or isinstance(asked.label, UnsetType):
-        raise HttpError(422, "A lesson has row and label.")
+        raise HttpError(422, "A labelled example has row and label.")
     return [asked.row], [asked.label], None if isinstance(asked.id, UnsetType) else [asked.id]
 
 
 def _several(asked: Learn) -> Told:
     if not isinstance(asked.rows, list) or not isinstance(asked.labels, list):
-        raise HttpError(422, "Lessons have rows and labels.")
+        raise HttpError(422, "Labelled examples have rows and labels.")
     return asked.rows, asked.labels, None if isinstance(asked.ids, UnsetType) else asked.ids
 
 
 def _key(header: bytes | None) -> str | None:
-    """The key of a request, looked at even if its lessons have names of their own."""
+    """The key of a request, looked at even if its examples have names of their own."""
     if header is None:
         return None
     key = header.decode("latin-1").strip()
@@ -310,7 +311,7 @@ def _key(header: bytes | None) -> str | None:
 
 
 def _named(n: int, key: str | None, one: bool) -> list[str]:
-    """Names for lessons that have none: after the key of the request, so that a repetition has the same."""
+    """Names for examples that have none: after the key of the request, so that a repetition has the same."""
     if key is None:
         return [uuid4().hex for _ in range(n)]
     return [key] if one else [f"{key}/{i}" for i in range(n)]
@@ -320,7 +321,7 @@ def _checked(ids: list[str]) -> list[str]:
     for name in ids:
         _short(name, "An id")
     if len(set(ids)) < len(ids):
-        raise HttpError(422, "Two lessons of the request have the same id. Give each its own.")
+        raise HttpError(422, "Two examples of the request have the same id. Give each its own.")
     return ids
 
 

@@ -1,14 +1,14 @@
-"""What a service has been taught: the model, its lessons, and both on disk, so that a killed process loses nothing.
+"""What a service has been learned: the model, its examples, and both on disk, so that a killed process loses nothing.
 
 The model file is the snapshot: its notes say which journal it goes with and up to which entry it has learned. The
-journal has every lesson that is not forgotten, since only whoever has a row can take it out again. A start loads the
+journal has every example that is not forgotten, since only whoever has a row can take it out again. A start loads the
 model and replays the entries that came after.
 
     learn     the model learns (or refuses); the entries join the group; the group is synced; acknowledged
     forget    the rows are read back; the model forgets them; an entry says so, synced; the model file is written;
               the rows are overwritten in the journal, synced; acknowledged
 
-Killed at any point, what is on disk is the state before or after: a lesson counts from the moment that its entry is
+Killed at any point, what is on disk is the state before or after: an example counts from the moment that its entry is
 whole on disk, and by its number once; rows are overwritten only when no replay can need them. One thread calls all of
 this, one call after the other.
 """
@@ -42,7 +42,7 @@ NOTE = "journal"  # in the notes of the model file
 WASTE = 1 << 20  # bytes that were overwritten before the journal is written anew, if that is half of it
 
 
-class Lesson(msgspec.Struct, array_like=True):
+class Example(msgspec.Struct, array_like=True):
     """A row that was learned.
 
     Parameters
@@ -56,7 +56,7 @@ class Lesson(msgspec.Struct, array_like=True):
     time : float
         When it was learned, in seconds since 1970.
     subject : str or None, default=None
-        Whom it is about: all lessons of one are forgotten by one call.
+        Whom it is about: all examples of one are forgotten by one call.
     """
 
     id: str
@@ -75,7 +75,7 @@ class Erasure(msgspec.Struct, array_like=True):
 
 
 class Place(NamedTuple):
-    """Where a lesson is in the journal, and a hash of what it says."""
+    """Where an example is in the journal, and a hash of what it says."""
 
     number: int
     at: int
@@ -85,19 +85,19 @@ class Place(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What became of a request: new lessons, and those that had been learned before."""
+    """What became of a request: new examples, and those that had been learned before."""
 
     fresh: int
     again: int
 
 
-read_lesson = msgspec.json.Decoder(Lesson).decode
+read_example = msgspec.json.Decoder(Example).decode
 read_erasure = msgspec.json.Decoder(Erasure).decode
 encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Ledger:
-    """The model and its lessons.
+    """The model and its examples.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Ledger:
         self.live, self._told = live, told
         self.path = os.path.realpath(live.path)
         self._stack = contextlib.ExitStack()
-        self._stack.enter_context(held(self.path, "tallybayes serve --teach", self._taken))
+        self._stack.enter_context(held(self.path, "tallybayes serve --learn", self._taken))
         self.journal: Journal | None = None
         try:
             self.restore()
@@ -120,7 +120,7 @@ class Ledger:
             raise
 
     def _taken(self, holder: str) -> None:
-        raise OptionError(f"{self.live.path} is being changed by {holder}. One service at a time teaches a model.")
+        raise OptionError(f"{self.live.path} is being changed by {holder}. One service at a time learns into a model.")
 
     # --- from disk and to disk ---------------------------------------------------------------------------------
 
@@ -132,14 +132,14 @@ class Ledger:
         self.live.reload_now()
         if self.live.known.decision is not None:
             raise OptionError(
-                f"{self.live.path} holds a BayesDecision, with its losses; --teach would write the classifier alone. "
-                "Save model.estimator_ into a file of its own, and teach that."
+                f"{self.live.path} holds a BayesDecision, with its losses; --learn would write the classifier alone. "
+                "Save model.estimator_ into a file of its own, and serve that."
             )
         self.model: TallyClassifier = self.live.known.model
         if self.model.half_life is not None:
             raise OptionError(
-                f"The rows of {self.live.path} fade (half_life), so that what is left of a lesson depends on those "
-                "after it, and none could be forgotten by name. Save the model with half_life=None to teach it."
+                f"The rows of {self.live.path} fade (half_life), so that what is left of an example depends on those "
+                "after it, and none could be forgotten by name. Save the model with half_life=None first."
             )
         self._notes = load_notes(self.path)
         self.index: dict[str, Place] = {}
@@ -166,15 +166,15 @@ class Ledger:
             return int(note["through"])
         if entries:
             raise ModelFileError(
-                f"{self.path} does not know the lessons in {self.journal.path}: it was replaced since. To teach the "
+                f"{self.path} does not know the examples in {self.journal.path}: it was replaced since. To learn the "
                 "new model from now on, move the journal away; to go on with the old one, put it back."
             )
         return 0
 
     def _replay(self, entries: Sequence[Entry], through: int) -> None:
-        """Enters all lessons into the index; the model learns and forgets what it has not yet."""
+        """Enters all examples into the index; the model learns and forgets what it has not yet."""
         names: dict[int, str] = {}
-        request: list[Lesson] = []
+        request: list[Example] = []
         unreadable: set[int] = set()
         for entry in entries:
             new = entry.number > through
@@ -184,22 +184,22 @@ class Ledger:
                 unreadable.difference_update(erasure.numbers)
                 gone = [names[n] for n in erasure.numbers if n in names]
                 if new:
-                    self._unteach(self._read(gone))
+                    self._forget_all(self._read(gone))
                 self._drop(gone, erasure.hashes)
             elif entry.payload is None:
                 unreadable.add(entry.number)
             else:
-                lesson = read_lesson(entry.payload)
-                names[entry.number] = lesson.id
-                self._enter(lesson, entry.number, entry.at, entry.length)
+                example = read_example(entry.payload)
+                names[entry.number] = example.id
+                self._enter(example, entry.number, entry.at, entry.length)
                 if new:
-                    request.append(lesson)
+                    request.append(example)
                     if entry.last:
-                        self._teach(request)
+                        self._learn_all(request)
                         request = []
         if unreadable:
             assert self.journal is not None
-            raise ModelFileError(f"{self.journal.path} is damaged: lesson number {min(unreadable)} cannot be read.")
+            raise ModelFileError(f"{self.journal.path} is damaged: example number {min(unreadable)} cannot be read.")
 
     def _finish_erasing(self, entries: Sequence[Entry]) -> None:
         """Overwrites what was forgotten and is still there; writes the journal anew if half of it is zeros."""
@@ -235,7 +235,7 @@ class Ledger:
         self.commit()
         assert self.journal is not None
         if stamp_of(self.path) != self.live.stamp:
-            raise ModelFileError(f"{self.path} was replaced by somebody else; what was taught is not written over it.")
+            raise ModelFileError(f"{self.path} was replaced by somebody else; what was learned is not written over it.")
         self._notes = {**self._notes, NOTE: {"id": self.journal.id, "through": self.number}}
         beside = self.path + ".new"  # a name of its own: what a kill leaves behind the next one overwrites
         with open(beside, "wb") as file:
@@ -259,15 +259,15 @@ class Ledger:
                 self.journal.close()
             self._stack.close()
 
-    # --- lessons -----------------------------------------------------------------------------------------------
+    # --- examples -----------------------------------------------------------------------------------------------
 
-    def learn(self, lessons: Sequence[Lesson]) -> Learned:
+    def learn(self, examples: Sequence[Example]) -> Learned:
         """Learn all of these or none; they are acknowledged after the next `commit`.
 
         Parameters
         ----------
-        lessons : sequence of Lesson
-            What is taught.
+        examples : sequence of Example
+            What is learned.
 
         Returns
         -------
@@ -275,40 +275,42 @@ class Ledger:
             How many are new, and how many had been learned before.
         """
         assert self.journal is not None
-        fresh = [lesson for lesson in lessons if self._is_fresh(lesson)]
+        fresh = [example for example in examples if self._is_fresh(example)]
         if fresh:
-            self._teach(fresh)
-            for k, lesson in enumerate(fresh):
+            self._learn_all(fresh)
+            for k, example in enumerate(fresh):
                 self.number += 1
-                payload = encode(lesson)
+                payload = encode(example)
                 at = self.journal.add(LEARN, k == len(fresh) - 1, self.number, payload)
-                self._enter(lesson, self.number, at, len(payload))
+                self._enter(example, self.number, at, len(payload))
             self.unwritten += len(fresh)
             self._publish()
-        return Learned(len(fresh), len(lessons) - len(fresh))
+        return Learned(len(fresh), len(examples) - len(fresh))
 
-    def _is_fresh(self, lesson: Lesson) -> bool:
-        known = self.index.get(lesson.id)
+    def _is_fresh(self, example: Example) -> bool:
+        known = self.index.get(example.id)
         if known is not None:
-            if known.digest != _digest(lesson):
-                raise HttpError(409, f"There is another lesson called {lesson.id!r:.80}. Give this one its own id.")
+            if known.digest != _digest(example):
+                raise HttpError(409, f"There is another example called {example.id!r:.80}. Give this one its own id.")
             return False
-        if self._hash(lesson.id) in self.forgotten:
-            raise HttpError(409, f"The lesson {lesson.id!r:.80} was forgotten. To teach it again give it another id.")
+        if self._hash(example.id) in self.forgotten:
+            raise HttpError(
+                409, f"The example {example.id!r:.80} was forgotten. To learn it again, give it another id."
+            )
         return True
 
-    def _teach(self, lessons: Sequence[Lesson]) -> None:
+    def _learn_all(self, examples: Sequence[Example]) -> None:
         """Of a new class a copy learns: those who ask hold the model together with the list of its classes."""
         classes = self.model.classes_.tolist()
-        model = self.model if all(one.label in classes for one in lessons) else self.model.copy()
-        if len(lessons) == 1:
-            model.learn_one(lessons[0].row, lessons[0].label)
+        model = self.model if all(one.label in classes for one in examples) else self.model.copy()
+        if len(examples) == 1:
+            model.learn_one(examples[0].row, examples[0].label)
         else:
-            model.partial_fit([one.row for one in lessons], [one.label for one in lessons])
+            model.partial_fit([one.row for one in examples], [one.label for one in examples])
         self.model = model
 
     def forget(self, ids: Iterable[str]) -> int:
-        """Take these lessons out of the model, the model file and the journal; when it returns they are gone.
+        """Take these examples out of the model, the model file and the journal; when it returns they are gone.
 
         Parameters
         ----------
@@ -328,7 +330,7 @@ class Ledger:
         before = self.model
         self.model = before.copy()
         try:
-            self._unteach(self._read(found))
+            self._forget_all(self._read(found))
         except BaseException:
             self.model = before
             raise
@@ -345,14 +347,14 @@ class Ledger:
         self._compact()
         return len(found)
 
-    def _unteach(self, lessons: Sequence[Lesson]) -> None:
-        self.model.forget([one.row for one in lessons], [one.label for one in lessons])
+    def _forget_all(self, examples: Sequence[Example]) -> None:
+        self.model.forget([one.row for one in examples], [one.label for one in examples])
         if not self.model.class_count_.sum() > 0:
             raise ForgetError("The model would have no rows left. Delete its file and its journal instead.")
-        self.model = without_names(self.model, [one.row for one in lessons])
+        self.model = without_names(self.model, [one.row for one in examples])
 
     def was_forgotten(self, name: str) -> bool:
-        """Whether there was a lesson of this name that was forgotten.
+        """Whether there was an example of this name that was forgotten.
 
         Parameters
         ----------
@@ -366,8 +368,8 @@ class Ledger:
         """
         return self._hash(name) in self.forgotten
 
-    def lessons(self, names: Iterable[str]) -> list[Lesson]:
-        """Give some lessons as they were taught.
+    def examples(self, names: Iterable[str]) -> list[Example]:
+        """Give some examples as they were learned.
 
         Parameters
         ----------
@@ -376,22 +378,22 @@ class Ledger:
 
         Returns
         -------
-        list of Lesson
+        list of Example
             In this order.
         """
         self.commit()
         return self._read(names)
 
-    def _read(self, names: Iterable[str]) -> list[Lesson]:
+    def _read(self, names: Iterable[str]) -> list[Example]:
         assert self.journal is not None
-        return [read_lesson(self.journal.read(self.index[name].at, self.index[name].length)) for name in names]
+        return [read_example(self.journal.read(self.index[name].at, self.index[name].length)) for name in names]
 
     # --- who is who --------------------------------------------------------------------------------------------
 
-    def _enter(self, lesson: Lesson, number: int, at: int, length: int) -> None:
-        self.index[lesson.id] = Place(number, at, length, _digest(lesson), lesson.subject)
-        if lesson.subject is not None:
-            self.subjects.setdefault(lesson.subject, set()).add(lesson.id)
+    def _enter(self, example: Example, number: int, at: int, length: int) -> None:
+        self.index[example.id] = Place(number, at, length, _digest(example), example.subject)
+        if example.subject is not None:
+            self.subjects.setdefault(example.subject, set()).add(example.id)
 
     def _drop(self, names: Iterable[str], hashes: Iterable[str]) -> None:
         for name in names:
@@ -414,5 +416,5 @@ class Ledger:
             self.live.known = Known(self.model, known.target, known.generation + 1)
 
 
-def _digest(lesson: Lesson) -> bytes:
-    return hashlib.blake2b(encode([lesson.row, lesson.label, lesson.subject]), digest_size=16).digest()
+def _digest(example: Example) -> bytes:
+    return hashlib.blake2b(encode([example.row, example.label, example.subject]), digest_size=16).digest()

@@ -19,9 +19,9 @@ PLACE = {status: k for k, status in enumerate(STATUSES)}
 EVENTS = {
     "reloads": "Model files taken over while running",
     "reload_failures": "Model files that could not be taken over",
-    "lessons": "Lessons learned",
-    "lessons_again": "Lessons that had been learned before, and were not counted again",
-    "forgotten": "Lessons forgotten",
+    "examples": "Examples learned",
+    "examples_again": "Examples that had been learned before, and were not counted again",
+    "forgotten": "Examples forgotten",
     "syncs": "Times that the journal was written and synced",
     "snapshots": "Times that the model file was written",
 }

@@ -47,10 +47,10 @@ def document(known: Known, settings: Settings) -> Json:
     """The whole document."""
     paths = _asking() | _about()
     schemas = _questions(known, settings) | _answers(known) | {"Problem": _problem()}
-    if settings.teach:
-        from tallybayes.serve.openapi_learning import teaching_paths, teaching_schemas
+    if settings.learn:
+        from tallybayes.serve.openapi_learning import learning_paths, learning_schemas
 
-        paths, schemas = paths | teaching_paths(), schemas | teaching_schemas(settings)
+        paths, schemas = paths | learning_paths(), schemas | learning_schemas(settings)
     secured = settings.token_file is not None
     for path in paths.values():
         for operation in path.values():
@@ -213,7 +213,7 @@ def _answers(known: Known) -> Json:
         "columns": many(column, minItems=known.columns.schema.d),
         "one_row": {**TEXT, "description": "'compiled', or why one row takes longer"},
         "generation": {"type": "integer", "description": "How many models were served, with this one"},
-        "teach": {"type": "boolean"},
+        "learn": {"type": "boolean"},
         "version": TEXT,
     }
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tallybayes.serve.learning_routes import KEY, LONGEST_ID, MOST_LISTED
-from tallybayes.serve.ledger import Lesson
+from tallybayes.serve.ledger import Example
 from tallybayes.serve.openapi import (
     BODY,
     CELL,
@@ -24,32 +24,32 @@ NAME: Json = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
 COUNT: Json = {"type": "integer", "minimum": 0}
 
 
-def teaching_paths() -> Json:
-    """learn, forget and lessons."""
-    learned = answered("What became of the lessons, once they are on disk", as_json(ref("Learned")))
+def learning_paths() -> Json:
+    """learn, forget and examples."""
+    learned = answered("What became of the examples, once they are on disk", as_json(ref("Learned")))
     forgotten = answered("What became of them, once they are gone", as_json(ref("Forgotten")))
-    listed = answered("The lessons, in their order", as_json(ref("Lessons")))
+    listed = answered("The examples, in their order", as_json(ref("Examples")))
     learn = operation("learn", "Learn rows", learned, (*BODY, 409), as_json(ref("Learn")))
     learn["parameters"] = [
         {
             "name": "Idempotency-Key",
             "in": "header",
             "required": False,
-            "description": "Names the lessons of this request: sent again with it, they are counted once",
+            "description": "Names the examples of this request: sent again with it, they are counted once",
             "schema": {"type": "string", "pattern": f"^{KEY}$"},
         }
     ]
-    lessons = operation("lessons", "List what was learned", listed, (404, 422))
-    lessons["parameters"] = [
+    examples = operation("examples", "List what was learned", listed, (404, 422))
+    examples["parameters"] = [
         {"name": "after", "in": "query", "required": False, "schema": TEXT},
         {"name": "limit", "in": "query", "required": False, "schema": {**COUNT, "minimum": 1, "maximum": MOST_LISTED}},
         {"name": "subject", "in": "query", "required": False, "schema": TEXT},
     ]
-    forget = operation("forget", "Forget lessons", forgotten, (*BODY, 409), as_json(ref("Forget")))
-    return {"/learn": {"post": learn}, "/forget": {"post": forget}, "/lessons": {"get": lessons}}
+    forget = operation("forget", "Forget examples", forgotten, (*BODY, 409), as_json(ref("Forget")))
+    return {"/learn": {"post": learn}, "/forget": {"post": forget}, "/examples": {"get": examples}}
 
 
-def teaching_schemas(settings: Settings) -> Json:
+def learning_schemas(settings: Settings) -> Json:
     """The bodies of these."""
     rows = many(ref("Row"), maxItems=settings.limits.rows)
     subject = {"subject": {**NAME, "description": "Whom the rows are about"}}
@@ -57,11 +57,11 @@ def teaching_schemas(settings: Settings) -> Json:
     more = record({"rows": rows, "labels": many(LABEL)}, {"ids": many(NAME), **subject})
     cells: Json = {"type": "object", "additionalProperties": CELL}
     told = {"id": TEXT, "row": cells, "label": LABEL, "time": NUMBER, "subject": {"type": ["string", "null"]}}
-    assert set(told) == set(Lesson.__struct_fields__)
+    assert set(told) == set(Example.__struct_fields__)
     return {
         "Learn": {"oneOf": [one, more]},
         "Learned": record({"learned": COUNT, "again": COUNT, "ids": many(TEXT)}),
         "Forget": {"oneOf": [record({"ids": many(TEXT)}), record({"subject": TEXT})]},
         "Forgotten": record({"forgotten": COUNT, "already": COUNT, "unknown": many(TEXT)}),
-        "Lessons": record({"lessons": many(record(told)), "count": COUNT, "next": {"type": ["string", "null"]}}),
+        "Examples": record({"examples": many(record(told)), "count": COUNT, "next": {"type": ["string", "null"]}}),
     }

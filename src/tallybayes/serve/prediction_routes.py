@@ -147,7 +147,7 @@ class Asking:
             "columns": [_column(schema, j) for j in range(schema.d)],
             "one_row": model.one_row,
             "generation": known.generation,
-            "teach": self._settings.teach,
+            "learn": self._settings.learn,
             "version": tallybayes.__version__,
         }
         return Answer(a.encode(found))

@@ -79,7 +79,7 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
 def _where(listener: socket.socket, settings: Settings) -> str:
     host, port = listener.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
-    what = "serving and learning" if settings.teach else "serving"
+    what = "serving and learning" if settings.learn else "serving"
     return f"{what} {settings.path} at http://{name}:{port}, stop with Ctrl-C."
 
 

@@ -14,7 +14,7 @@ from time import perf_counter
 from tallybayes.errors import TallybayesError
 from tallybayes.serve import metrics
 from tallybayes.serve.http_errors import HttpError, problem_of
-from tallybayes.serve.learning_routes import Teacher, Teaching
+from tallybayes.serve.learning_routes import Learner, LearningRoutes
 from tallybayes.serve.ledger import Ledger
 from tallybayes.serve.live import Live
 from tallybayes.serve.metrics import Metrics
@@ -28,7 +28,7 @@ log = logging.getLogger("tallybayes.serve")
 INLINE = 8 << 10  # bytes of a body that is answered at once; longer ones by a thread, so that others need not wait
 THREADS = 2
 EVERY = 1.0  # seconds between two looks at the model file
-TAUGHT = ("/learn", "/forget", "/lessons")  # paths of a service that may be taught
+LEARNING_PATHS = ("/learn", "/forget", "/examples")  # paths of a service that may be learned
 OTHER = "other"  # the route of what has none
 Handler = Callable[[Request], Answer]
 Later = Callable[[Request], Awaitable[Answer]]
@@ -81,15 +81,15 @@ class Service:
         self._add("/metrics", "GET", self._metrics)
         self._add("/healthz", "GET", self._health, scope=None)
         self._add("/readyz", "GET", self._ready, scope=None)
-        taught = TAUGHT if settings.teach else ()
-        self.metrics = Metrics([*self.routes, *taught, OTHER], settings.workers)
-        self.teacher: Teacher | None = None
-        if settings.teach:
-            self.teacher = Teacher(Ledger(live, self.metrics.event), settings.snapshot_every)
-            teaching = Teaching(self.teacher, settings, self.metrics)
-            self._add("/learn", "POST", later=teaching.learn, scope="teach")
-            self._add("/forget", "POST", later=teaching.forget, scope="teach")
-            self._add("/lessons", "GET", later=teaching.lessons, scope="teach")
+        learned = LEARNING_PATHS if settings.learn else ()
+        self.metrics = Metrics([*self.routes, *learned, OTHER], settings.workers)
+        self.learner: Learner | None = None
+        if settings.learn:
+            self.learner = Learner(Ledger(live, self.metrics.event), settings.snapshot_every)
+            learning = LearningRoutes(self.learner, settings, self.metrics)
+            self._add("/learn", "POST", later=learning.learn, scope="learn")
+            self._add("/forget", "POST", later=learning.forget, scope="learn")
+            self._add("/examples", "GET", later=learning.examples, scope="learn")
         self.at_once = {p.encode(): r for p, r in self.routes.items() if r.handler is not None and not r.slow}
         self._short = min(INLINE, settings.limits.body)
 
@@ -141,8 +141,8 @@ class Service:
     async def _answer(self, route: Route | None, scope: Message, receive: Receive) -> Answer:
         request, method = Request(scope["headers"], scope["query_string"]), scope["method"]
         self._check(route, request)
-        if route is None and scope["path"] in TAUGHT:
-            raise HttpError(404, "This service learns nothing: it was started without --teach.")
+        if route is None and scope["path"] in LEARNING_PATHS:
+            raise HttpError(404, "This service learns nothing: it was started without --learn.")
         if route is None:
             raise HttpError(404, f"There is no {scope['path']!r:.80}. GET /openapi.json lists what there is.")
         if method != route.method and not (method == "HEAD" and route.method == "GET"):
@@ -160,9 +160,13 @@ class Service:
 
     def _check(self, route: Route | None, request: Request) -> None:
         """Raises what is wrong with a request before its body is looked at."""
-        if self._hosts is not None and request.host is not None:
+        if not request.host:
+            raise HttpError(400, "Send one Host header.")
+        if self._hosts is not None:
             self._check_host(request.host)
         scope = "read" if route is None else route.scope
+        if scope == "learn":
+            self._check_origin(request)
         if scope is not None:
             self.tokens.check(request.authorization, scope)
 
@@ -245,9 +249,18 @@ class Service:
         number = len(self.routes) if route is None else route.number
         self.metrics.done(number, answer.status, seconds, answer.rows)
 
+    def _check_origin(self, request: Request) -> None:
+        """Refuses what a page of another site sends: a browser adds the credentials that it keeps for us."""
+        foreign = request.site not in (None, b"same-origin", b"none")
+        if request.origin is not None:
+            authority = request.origin.partition(b"://")[2]
+            own = authority == request.host or _name(authority) in map(str.lower, self.settings.hosts)
+            foreign = not own or request.site == b"cross-site"
+        if foreign:
+            raise HttpError(403, "A page of another site may not change the model. Send this from a program.")
+
     def _check_host(self, host: bytes) -> None:
-        name = host.decode("latin-1").lower()
-        name = name if name.endswith("]") else name.rpartition(":")[0] or name
+        name = _name(host)
         if self._hosts is not None and name not in self._hosts:
             raise HttpError(
                 421,
@@ -270,18 +283,18 @@ class Service:
             else:
                 try:
                     await self.stop()
-                except Exception as e:  # the model file cannot be written; what was taught is in the journal
+                except Exception as e:  # the model file cannot be written; what was learned is in the journal
                     await send({"type": "lifespan.shutdown.failed", "message": str(e)})
                     return
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
     async def start(self) -> None:
-        """Begin to look after the model file: to follow it, or to write what is taught."""
-        if self.teacher is None:
+        """Begin to look after the model file: to follow it, or to write what is learned."""
+        if self.learner is None:
             self._tasks.append(asyncio.create_task(self._follow()))
         else:
-            self.teacher.start()
+            self.learner.start()
         self.ready = True
 
     async def stop(self) -> None:
@@ -292,8 +305,8 @@ class Service:
             with suppress(asyncio.CancelledError):
                 await task
         self._pool.shutdown(wait=True)
-        if self.teacher is not None:
-            await self.teacher.stop()
+        if self.learner is not None:
+            await self.learner.stop()
 
     async def _follow(self) -> None:
         """Takes over the model file whenever it is replaced."""
@@ -312,16 +325,22 @@ class Service:
     def _ready(self, _: Request) -> Answer:
         if not self.ready:
             raise HttpError(503, "The service is starting or stopping.")
-        if self.teacher is not None and self.teacher.broken:
-            raise HttpError(503, f"It answers, but can learn nothing: {self.teacher.broken}")
+        if self.learner is not None and self.learner.broken:
+            raise HttpError(503, f"It answers, but can learn nothing: {self.learner.broken}")
         return Answer(b'{"status":"ready"}')
 
     def _metrics(self, _: Request) -> Answer:
         known = self.live.known
         facts = {"model_generation": float(known.generation), "model_since_seconds": known.since}
-        if self.teacher is not None:
-            facts["lessons"] = float(len(self.teacher.ledger.index))
+        if self.learner is not None:
+            facts["examples"] = float(len(self.learner.ledger.index))
         return Answer(self.metrics.text(facts).encode(), metrics.TYPE)
+
+
+def _name(authority: bytes) -> str:
+    """The name of a host, without its port."""
+    name = authority.decode("latin-1").lower()
+    return name if name.endswith("]") else name.rpartition(":")[0] or name
 
 
 def make_service(settings: Settings) -> Service:

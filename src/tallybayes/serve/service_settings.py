@@ -63,14 +63,14 @@ class Settings:
         The port; 0 takes one that is free.
     workers : int, default=1
         Processes that answer.
-    teach : bool, default=False
+    learn : bool, default=False
         Whether it also learns and forgets.
     new_classes : bool, default=False
-        Whether a lesson may bring a class that the model has not met. Otherwise a mistyped label is refused.
+        Whether an example may bring a class that the model has not met. Otherwise a mistyped label is refused.
     snapshot_every : int, default=10000
-        Lessons after which the model file is written anew; so many a start may have to replay.
+        Examples after which the model file is written anew; so many a start may have to replay.
     token_file : str or None, default=None
-        A file of tokens, one in a line: a scope (read or teach), a space, the token. None: no token is asked for.
+        A file of tokens, one in a line: a scope (read or learn), a space, the token. None: no token is asked for.
     hosts : tuple of str, default=()
         Names under which the service is called, besides those of this machine. Without tokens, a request for another
         name is refused: it may come from a web page that has given its own name our address.
@@ -88,7 +88,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 1
-    teach: bool = False
+    learn: bool = False
     new_classes: bool = False
     snapshot_every: int = 10_000
     token_file: str | None = None
@@ -100,18 +100,18 @@ class Settings:
             raise OptionError(f"workers must be at least 1; got {brief(self.workers)}.")
         if self.snapshot_every < 1:
             raise OptionError(f"snapshot_every must be at least 1; got {brief(self.snapshot_every)}.")
-        if self.teach and self.workers > 1:
+        if self.learn and self.workers > 1:
             raise OptionError(
                 "A service that learns is one process: what one of several learned the others would not know. Leave "
-                "--workers at 1; others may serve the same file without --teach, and follow it as it is written anew."
+                "--workers at 1; others may serve the same file without --learn, and follow it as it is written anew."
             )
-        if self.teach and self.token_file is None and not self.on_loopback:
+        if self.learn and self.token_file is None and not self.on_loopback:
             raise OptionError(
-                f"Whoever reaches {self.host} could teach the model. Give tokens with --token-file, or listen at "
+                f"Whoever reaches {self.host} could change the model. Give tokens with --token-file, or listen at "
                 "127.0.0.1."
             )
-        if self.new_classes and not self.teach:
-            raise OptionError("New classes come with lessons: --new-classes goes with --teach.")
+        if self.new_classes and not self.learn:
+            raise OptionError("New classes come with labelled examples: --new-classes goes with --learn.")
 
     @property
     def on_loopback(self) -> bool:

@@ -1,16 +1,18 @@
-"""Who may ask, and who may teach: tokens in a file, kept here as their hashes, compared in constant time."""
+"""Who may predict and who may learn: tokens in a file, kept here as hashes and compared in constant time."""
 
 from __future__ import annotations
 
 import binascii
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass
 
 from tallybayes.errors import OptionError
 from tallybayes.serve.http_errors import HttpError
 
-SCOPES = ("read", "teach")  # who may teach may ask too
+SCOPES = ("read", "learn")  # a token that may learn may predict too
+COMMENT = re.compile(r"(?:^|\s)#")
 SHORTEST = 16  # characters: what can be guessed is no token
 ASK = ((b"www-authenticate", b'Basic realm="tallybayes", charset="UTF-8"'), (b"www-authenticate", b"Bearer"))
 
@@ -37,8 +39,8 @@ class Tokens:
         found = {known_scope for known, known_scope in self.known if hmac.compare_digest(known, given)}
         if not found:
             raise HttpError(401, "Send a token that this service knows: 'Authorization: Bearer TOKEN'.", headers=ASK)
-        if scope == "teach" and "teach" not in found:
-            raise HttpError(403, "This token may ask. To teach or to forget takes a token of the scope 'teach'.")
+        if scope == "learn" and "learn" not in found:
+            raise HttpError(403, "This token may predict. To learn or forget takes a token of the scope 'learn'.")
 
 
 def _presented(authorization: bytes | None) -> bytes:
@@ -62,12 +64,13 @@ def read_tokens(path: str | None) -> Tokens:
         lines = file.read().splitlines()
     known = []
     for number, line in enumerate(lines, 1):
-        if not line.strip() or line.lstrip().startswith("#"):
+        line = COMMENT.split(line, maxsplit=1)[0].strip()
+        if not line:
             continue
-        scope, _, token = line.strip().partition(" ")
+        scope, _, token = line.partition(" ")
         token = token.strip()
         if scope not in SCOPES or not token:
-            raise OptionError(f"{path}, line {number}: expected 'read TOKEN' or 'teach TOKEN'.")
+            raise OptionError(f"{path}, line {number}: expected 'read TOKEN' or 'learn TOKEN'.")
         if len(token) < SHORTEST or " " in token or not token.isascii():
             raise OptionError(
                 f"{path}, line {number}: a token is at least {SHORTEST} ASCII characters without a space. "
@@ -75,5 +78,5 @@ def read_tokens(path: str | None) -> Tokens:
             )
         known.append((hashlib.sha256(token.encode()).digest(), scope))
     if not known:
-        raise OptionError(f"{path} holds no token. Write lines such as 'read TOKEN' or 'teach TOKEN'.")
+        raise OptionError(f"{path} holds no token. Write lines such as 'read TOKEN' or 'learn TOKEN'.")
     return Tokens(tuple(known))

@@ -28,13 +28,27 @@ class GoneError(Exception):
 class Request:
     """What a handler looks at."""
 
-    __slots__ = ("accept", "authorization", "body", "content_type", "host", "in_parts", "key", "length", "query")
+    __slots__ = (
+        "accept",
+        "authorization",
+        "body",
+        "content_type",
+        "host",
+        "in_parts",
+        "key",
+        "length",
+        "origin",
+        "query",
+        "site",
+    )
 
     def __init__(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> None:
         self.accept: bytes | None = None
         self.authorization: bytes | None = None
         self.content_type: bytes | None = None
-        self.host: bytes | None = None
+        self.host: bytes | None = None  # empty if it is there twice
+        self.origin: bytes | None = None
+        self.site: bytes | None = None
         self.key: bytes | None = None
         self.length = 0  # of its body, as far as it says
         self.body: bytes = b""
@@ -44,7 +58,11 @@ class Request:
             if name == b"content-type":
                 self.content_type = value
             elif name == b"host":
-                self.host = value
+                self.host = value if self.host is None else b""
+            elif name == b"origin":
+                self.origin = value
+            elif name == b"sec-fetch-site":
+                self.site = value
             elif name == b"content-length":
                 self.length = int(value) if value.isdigit() and len(value) < MOST_DIGITS else 0
             elif name == b"accept":
