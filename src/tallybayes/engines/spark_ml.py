@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,14 @@ else:
         from pyspark.ml import Estimator, Model
     except ImportError:  # the classes can be read about; making one says what is missing
         Estimator = Model = object
+
+
+FOLD_COLUMN = re.compile(r"_[0-9a-f]{12,}_rand$")  # what CrossValidator and TrainValidationSplit add to split rows
+
+
+def without_folds(names: Sequence[str], others: Sequence[str | None]) -> list[str]:
+    """The columns that are features: neither target nor weight, nor one by which Spark splits rows."""
+    return [name for name in names if name not in others and not FOLD_COLUMN.search(name)]
 
 
 def _require_spark() -> None:
@@ -36,7 +45,8 @@ class BayesEstimator(Estimator):  # type: ignore[misc]
     weight : str, default=None
         The column that says how many times a row counts.
     columns : list of str, default=None
-        The features; None takes all other columns.
+        The features; None takes all other columns, but for the one by which CrossValidator splits rows. Name them if
+        you give it a ``foldCol`` of your own.
     plan : classifier, default=None
         What ``classifier.plan(frame, target)`` gave; None makes one.
 
@@ -61,7 +71,10 @@ class BayesEstimator(Estimator):  # type: ignore[misc]
 
     def _fit(self, dataset: Any) -> BayesTransformer:
         model = self.classifier.copy()
-        model.learn_from(dataset, self.target, weight=self.weight, columns=self.columns, plan=self.plan)
+        columns = self.columns
+        if columns is None and self.plan is None and not model.__sklearn_is_fitted__():
+            columns = without_folds(dataset.columns, [self.target, self.weight])
+        model.learn_from(dataset, self.target, weight=self.weight, columns=columns, plan=self.plan)
         return BayesTransformer(model)
 
 
