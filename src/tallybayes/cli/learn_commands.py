@@ -126,7 +126,7 @@ def forget(
     how: options.Batches,
     json: options.Json = False,
 ) -> None:
-    """Takes rows out of a model again: the exact inverse of learning them.
+    """Removes rows from the statistics of a model; bins, structure and level names stay.
 
     Rows that were never learned are refused where the counts show it, and then the model file stays as it was.
     """
