@@ -25,10 +25,10 @@ from tallybayes import _core
 from tallybayes.distributions.base import same_statistics
 from tallybayes.distributions.networks.joint_counts import LevelStatistics
 from tallybayes.distributions.records import arrays_of, changed
-from tallybayes.ensemble import gaussian_copula, layout, row_sample, target_encoding
-from tallybayes.ensemble.ensemble_distribution import Ensemble, Part
+from tallybayes.ensemble import gaussian_copula, layout, networks, row_sample, target_encoding
+from tallybayes.ensemble.ensemble_distribution import Component, Ensemble
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams
-from tallybayes.ensemble.stacking import told
+from tallybayes.ensemble.stacking import mean_loss
 from tallybayes.errors import ModelFileError, OptionError, TableError, TallybayesError
 from tallybayes.estimators.bayes_classifier import EFFORTS, PARTS
 from tests.every_estimator import mixed, words
@@ -95,7 +95,7 @@ def test_without_weights_it_is_the_mean_of_its_networks() -> None:
         alone = model.network(i).set_params(weighting="none")
         ensemble, p = model.network(i)._ensemble(), model.network(i).predictor_.fitted.terms[0].params
         codes = packed_codes(alone, X)
-        one = np.zeros(len(ensemble.plane), np.int32)
+        one = np.zeros(len(ensemble.chain_feature), np.int32)
         each.append(ensemble.chains.terms(p.logs, codes, _core.ChainPlanes(1, one, np.ones(len(one))))[0])
     found = model.predict_joint_log_proba(X) - model.predictor_.fitted.prior
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-6)
@@ -114,9 +114,9 @@ def test_weights_of_each_part(fitted: Any) -> None:
     assert isinstance(model.weights_["gaussian"], float)
     text = model.summary()
     for words_of_part in (
-        "4 networks",
+        "4 Bayesian networks",
         "class trees",
-        "naive Bayes on finer cuts",
+        "naive Bayes on finer bins",
         "Gaussian discriminant",
         "weights",
         "color",
@@ -189,9 +189,9 @@ def test_a_value_of_one_class_is_modest_beside_numbers(k: int) -> None:
 
 def test_only_naive_bayes_has_weights_below_0(fitted: Any) -> None:
     weights = fitted[0].predictor_.fitted.terms[0].params.weights
-    for part in fitted[0]._ensemble().named_parts:
+    for part in fitted[0]._ensemble().components:
         if part.name != "naive":
-            assert (weights[part.first : part.first + part.planes] >= 0).all()
+            assert (weights[part.first : part.first + part.size] >= 0).all()
 
 
 def test_rows_of_the_first_network_have_a_density() -> None:
@@ -221,7 +221,9 @@ def test_more_rows_for_each_class_have_more_bins(rows: int, most: int) -> None:
     columns = layout.Columns(
         np.array([[rows / 2], [rows / 2]]), np.ones(1, np.int64), one, one, np.full(2, rows / 2), (np.arange(1),), one
     )
-    assert layout.bins_of(columns, EFFORTS["balanced"]) == (5, most)
+    known = layout.Information(np.ones(1), np.zeros(1, np.int64), np.zeros((1, 1)))
+    draft = layout.Draft(columns, EFFORTS["balanced"], known, 0, np.zeros(1, np.int32))
+    assert networks._bins(draft) == (5, most)
 
 
 def test_columns_that_say_the_same_share_their_weight() -> None:
@@ -229,7 +231,7 @@ def test_columns_that_say_the_same_share_their_weight() -> None:
     model = tb.BayesClassifier().fit(X[:1000], y[:1000])
     for name in ("networks", "uniform_networks", "naive"):
         assert model.weights_[name]["minutes"] == model.weights_[name]["cost"]
-    assert len(set(model._ensemble().plane_of)) == 5
+    assert len(set(model._ensemble().column_group)) == 5
     says = model.explain(X[1000:]).values[:, [0, 5], 1]
     opposed = (says.prod(axis=1) < 0) & (np.abs(says).min(axis=1) > 0.1)
     assert opposed.mean() < 0.01
@@ -267,7 +269,7 @@ def test_the_log_loss_that_is_told_is_that_of_new_rows() -> None:
     model = tb.BayesClassifier().fit(X[:1000], y[:1000])
     p = model.predictor_.fitted.terms[0].params
     assert p.loss == pytest.approx(log_loss(model, X[1000:], y[1000:]), rel=0.1)
-    said = f"log-loss {p.loss:.4f} ± {p.loss_error:.4f} to be expected of new rows"
+    said = f"log-loss {p.loss:.4f} ± {p.loss_error:.4f}, estimated for new rows"
     assert said in model.summary()
     assert "with the choices" in tb.BayesClassifier("fast").fit(X[:1000], y[:1000]).summary()
 
@@ -288,7 +290,7 @@ def test_the_standard_error_of_the_log_loss_that_is_told() -> None:
     losses, w = np.array([0.1, 0.4, 2.0, 0.3]), np.array([1.0, 2.0, 1.0, 0.0])
     mean = (0.1 + 0.8 + 2.0) / 4
     error = np.sqrt((0.1 - mean) ** 2 + 4 * (0.4 - mean) ** 2 + (2.0 - mean) ** 2) / 4
-    assert told(losses, w) == pytest.approx((mean, error))
+    assert mean_loss(losses, w) == pytest.approx((mean, error))
     X, y = calls(4000)
     each = [
         tb.BayesClassifier().fit(X[i : i + 400], y[i : i + 400]).predictor_.fitted.terms[0].params
@@ -347,7 +349,7 @@ def test_levels_that_come_later_count_from_then_on(effort: str) -> None:
 
 
 def test_the_terms_of_levels() -> None:
-    """The formula of level_part.py, level by level; left out, it is that of counts without the row; r is the best."""
+    """The formula of target_encoding.py by level; leave-one-out is that of counts without the row; r is the best."""
     rng = np.random.default_rng(0)
     codes = np.stack([rng.integers(0, 4, 60), rng.integers(0, 15, 60)]).astype(np.uint8)
     codes[1, ::9] = 255
@@ -362,26 +364,27 @@ def test_the_terms_of_levels() -> None:
         return LevelStatistics(single, np.array([4, 16]))
 
     s, losses = counted(w), []
-    for r in target_encoding.ROWS:
-        terms = target_encoding.read(s, at, np.array([r]), prior)
+    for r in target_encoding.PSEUDO_COUNTS:
+        terms = target_encoding.encode(s, at, np.array([r]), prior)
         (left,) = target_encoding.leave_one_out(terms, s, codes, y, unit)
         for i in range(60):
             n = s.single[:, 4 + codes[1, i]] if codes[1, i] < 16 else np.zeros(3)
             want = np.log((n + r * prior) / ((n.sum() + r) * prior))
-            np.testing.assert_allclose(terms.each(codes[:, i : i + 1])[0][0], want, atol=1e-12)
+            np.testing.assert_allclose(terms.by_column(codes[:, i : i + 1])[0][0], want, atol=1e-12)
             less = counted(np.where(np.arange(60) == i, w - unit, w))
             np.testing.assert_allclose(
                 left[i],
-                target_encoding.read(less, at, np.array([r]), prior).each(codes[:, i : i + 1])[0][0],
+                target_encoding.encode(less, at, np.array([r]), prior).by_column(codes[:, i : i + 1])[0][0],
                 atol=1e-12,
             )
         losses.append(-(w * (left + np.log(prior))[np.arange(60), y])[codes[1] < 16].sum())
-        np.testing.assert_allclose(terms.scores(codes, np.array([0.7])), 0.7 * terms.each(codes)[0])
-    assert target_encoding.choose(s, at, codes, y, unit, w, prior)[0] == target_encoding.ROWS[int(np.argmin(losses))]
+        np.testing.assert_allclose(terms.scores(codes, np.array([0.7])), 0.7 * terms.by_column(codes)[0])
+    (chosen,) = target_encoding.choose(s, at, codes, y, unit, w, prior).pseudo_counts
+    assert chosen == target_encoding.PSEUDO_COUNTS[int(np.argmin(losses))]
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_contexts_are_made_of_columns_that_are_not_ignored() -> None:
+def test_class_trees_are_made_of_columns_that_are_not_ignored() -> None:
     rng = np.random.default_rng(0)
     y = rng.choice(["u", "v"], 300)
     ids = pd.DataFrame({"id": [f"number {i}" for i in range(300)]})
@@ -389,8 +392,8 @@ def test_contexts_are_made_of_columns_that_are_not_ignored() -> None:
     more.loc[::5, "a"] = np.nan
     make = partial(tb.BayesClassifier, parts=("networks", "class_trees"), members=2)
     alone, beside = make().fit(more, y), make(schema={"id": "categorical"}).fit(pd.concat([ids, more], axis=1), y)
-    assert (beside.fitted_.terms[0].distribution.child < 0).any()  # it has contexts
-    columns = beside.fitted_.terms[0].distribution.view_column
+    assert (beside.fitted_.terms[0].distribution.child < 0).any()  # it has class trees
+    columns = beside.fitted_.terms[0].distribution.binning_column
     parents = beside.fitted_.terms[0].distribution.parent
     assert 0 not in columns[parents]
     assert beside.score(pd.concat([ids, more], axis=1), y) == pytest.approx(alone.score(more, y), abs=0.1)
@@ -403,8 +406,8 @@ def test_without_weights_none_are_told() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(2, size=60)
     plain, weighted = (tb.BayesClassifier(weighting=w, members=2).fit(X, y).summary() for w in ("none", "features"))
-    assert re.search(r"strengths of back-off\.\n", plain)
-    assert re.search(r"strengths of back-off, \d+ weights", weighted)
+    assert re.search(r"concentrations of back-off\.\n", plain)
+    assert re.search(r"concentrations of back-off, \d+ stacking weights", weighted)
 
 
 def test_a_value_of_its_own_in_every_row_is_ignored_and_said_once() -> None:
@@ -415,7 +418,7 @@ def test_a_value_of_its_own_in_every_row_is_ignored_and_said_once() -> None:
         model = tb.BayesClassifier(members=4).fit(wide, y)
     assert len([w for w in said if w.category is tb.errors.IdentifierColumnWarning]) == 1
     ensemble = model._ensemble()
-    assert not (ensemble.view_column == 5).any()  # no memory
+    assert not (ensemble.binning_column == 5).any()  # no memory
     sound(model, wide)
     other = wide.assign(id=wide["id"].to_numpy()[::-1])
     np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(wide))
@@ -437,7 +440,7 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
     other = tb.BayesNetwork({c: p for c, p in drawn.items() if p}, smoothing="laplace", priors="uniform").fit(X, y)
     np.testing.assert_allclose(model.predict_joint_log_proba(X), other.predict_joint_log_proba(X), rtol=1e-14)
     ensemble, p, q = model._ensemble(), model.predictor_.fitted.terms[0].params, other.predictor_.fitted.terms[0].params
-    planes = _core.ChainPlanes(5, np.arange(5, dtype=np.int32), p.scale)
+    planes = _core.ChainPlanes(5, np.arange(5, dtype=np.int32), p.chain_weights)
     each = ensemble.chains.terms(p.logs, packed_codes(model, X), planes)
     total = 0.0
     for i, j in enumerate(q.child.tolist()):  # parents first
@@ -457,15 +460,17 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
 def parents_of(model: Any) -> dict[str, list[str]]:
     e = model._ensemble()
     out = {}
-    for i, view in enumerate(e.child.tolist()):
+    for i, binning in enumerate(e.child.tolist()):
         own = e.parent[e.parent_start[i] : e.parent_start[i + 1]]
-        out[model.schema_.name(int(e.view_column[view]))] = [model.schema_.name(int(j)) for j in e.view_column[own]]
+        out[model.schema_.name(int(e.binning_column[binning]))] = [
+            model.schema_.name(int(j)) for j in e.binning_column[own]
+        ]
     return out
 
 
 @pytest.mark.parametrize("other", [tb.TAN(smoothing="laplace"), tb.KDB(2, smoothing="laplace", select=False)])
 def test_the_chains_of_a_learned_network(other: Any) -> None:
-    """Views that join nothing, and the families of a TAN or KDB as chains: the same scores, bit for bit."""
+    """Binnings that join nothing, and the families of a TAN or KDB as chains: the same scores, bit for bit."""
     X, y = colors()
     other = other.fit(X, y)
     network, p = other.fitted_.terms[0].distribution, other.predictor_.fitted.terms[0].params
@@ -473,21 +478,22 @@ def test_the_chains_of_a_learned_network(other: Any) -> None:
     families = network.families(d)
     ensemble = Ensemble(
         smoothing="laplace", alpha=1.0, columns=d,
-        view_column=np.arange(d, dtype=np.int32), view_start=np.cumsum([0, *(sizes + 1)]).astype(np.int64),
-        view_map=np.concatenate([[*range(n), 255] for n in sizes]).astype(np.uint8), view_bins=sizes.astype(np.int32),
+        binning_column=np.arange(d, dtype=np.int32), binning_start=np.cumsum([0, *(sizes + 1)]).astype(np.int64),
+        binning_map=np.concatenate([[*range(n), 255] for n in sizes]).astype(np.uint8),
+        binning_bins=sizes.astype(np.int32),
         child=families.child, parent=families.parent, parent_start=families.start,
-        plane=families.child, share=np.ones(d), plane_of=np.arange(d, dtype=np.int32),
-        parts=(tuple(Part("networks", 0, d, 1.0)),), weighting="none",
+        chain_feature=families.child, chain_share=np.ones(d), column_group=np.arange(d, dtype=np.int32),
+        parts=(tuple(Component("networks", 0, d, 1.0)),), weighting="none",
     )  # fmt: skip
     codes = packed_codes(other, X)
     labels = np.unique(y, return_inverse=True)[1].astype(np.int32)
-    counts, normal = ensemble.nothing(3, False)
-    ensemble.count(codes, labels, None, counts, normal)
+    counts, moments = ensemble.no_counts(3, False)
+    ensemble.count(codes, labels, None, counts, moments)
     known = {"N": p.N, "exist": p.exist, "log": p.log, "class_weight": p.class_weight}
     params = EnsembleParams(
-        single=p.single, sizes=sizes, **known, strengths=np.empty(0), logs=ensemble.chains.laplace(counts, 1.0),
-        normal=None, gaussian=None, levels=None, nearest=None, corrections=None, weights=np.ones(d), biases=np.zeros(3),
-        scale=np.ones(d), ridge=0.0, steps=0, loss=0.0, loss_error=0.0, judges=0,
+        single=p.single, sizes=sizes, **known, concentrations=np.empty(0), logs=ensemble.chains.laplace(counts, 1.0),
+        regularisation=None, gaussian=None, target_encoding=None, neighbors=None, boosting=None, weights=np.ones(d),
+        biases=np.zeros(3), chain_weights=np.ones(d), ridge=0.0, steps=0, loss=0.0, loss_error=0.0, validation_rows=0,
     )  # fmt: skip
     found = ensemble.scores(codes, params)
     prior = other.predictor_.fitted.prior
@@ -513,7 +519,7 @@ def test_one_network_alone(fitted: Any) -> None:
     for i in (-1, 4, "a", None, 1.0):
         with pytest.raises(OptionError, match="4 networks, from 0 to 3"):
             model.network(i)
-    with pytest.raises(AttributeError, match=r"ask network\(i\).graph_"):
+    with pytest.raises(AttributeError, match=r"use network\(i\).graph_"):
         _ = model.graph_
 
 
@@ -527,28 +533,30 @@ def normal_table(n: int = 40, K: int = 3, d: int = 3, seed: int = 0) -> tuple[An
     return z, y, rng.choice([0.25, 0.5, 1.0, 3.0], n)
 
 
-@pytest.mark.parametrize("choice", gaussian_copula.CHOICES)
+@pytest.mark.parametrize("choice", gaussian_copula.GRID)
 def test_left_out_of_the_gaussian_part_is_fitting_without_the_row(choice: Any) -> None:
     z, y, w = normal_table()
-    s = gaussian_copula.sums(z, y, w, 3)
+    s = gaussian_copula.statistics(z, y, w, 3)
     unit = np.minimum(w, 1.0)
     for found, nu in zip(
-        gaussian_copula.leave_one_out(s, z, y, unit, *choice) or [], gaussian_copula.FREEDOM, strict=True
+        gaussian_copula.leave_one_out(s, z, y, unit, *choice, gaussian_copula.DEGREES_OF_FREEDOM) or [],
+        gaussian_copula.DEGREES_OF_FREEDOM,
+        strict=True,
     ):
-        whole = gaussian_copula.normals(s, *choice, nu)
+        whole = gaussian_copula.discriminant(s, *choice, nu)
         assert whole is not None
         for r in range(0, len(z), 3):
-            less = gaussian_copula.sums(z, y, np.where(np.arange(len(z)) == r, w - unit, w), 3)
-            slow = gaussian_copula.kept(less, whole, *choice, nu)
+            less = gaussian_copula.statistics(z, y, np.where(np.arange(len(z)) == r, w - unit, w), 3)
+            slow = gaussian_copula.again(less, whole, gaussian_copula.Regularisation(*choice, nu))
             assert slow is not None
-            np.testing.assert_allclose(found[r], slow.logs(z[[r]])[0], rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(found[r], slow.log_density(z[[r]])[0], rtol=1e-8, atol=1e-8)
 
 
 def test_gaussian_sums_add_and_are_taken_away() -> None:
     z, y, w = normal_table()
     y[:5] = 2  # the classes have other shares in the halves
-    a, b = (gaussian_copula.sums(z[half], y[half], w[half], 3) for half in (slice(0, 13), slice(13, None)))
-    both = gaussian_copula.sums(z, y, w, 3)
+    a, b = (gaussian_copula.statistics(z[half], y[half], w[half], 3) for half in (slice(0, 13), slice(13, None)))
+    both = gaussian_copula.statistics(z, y, w, 3)
     for found, want in ((gaussian_copula.add(a, b), both), (gaussian_copula.add(both, b, -1), a)):
         for key in ("n", "mean", "scatter"):
             np.testing.assert_allclose(getattr(found, key), getattr(want, key), atol=1e-11)
@@ -558,21 +566,21 @@ def test_gaussian_sums_add_and_are_taken_away() -> None:
     assert not gone.scatter.any()
 
 
-@pytest.mark.parametrize("nu", gaussian_copula.FREEDOM)
+@pytest.mark.parametrize("nu", gaussian_copula.DEGREES_OF_FREEDOM)
 def test_what_each_column_adds_to_the_gaussian_part(nu: float) -> None:
-    line = gaussian_copula.Scale(
+    line = gaussian_copula.NormalScores(
         np.array([0, 0, 2], np.int32), np.array([0, 4, 8, 11], np.int64), np.random.default_rng(1).normal(size=11)
     )
     codes = np.random.default_rng(2).integers(0, 4, size=(3, 50)).astype(np.uint8)
     z, y = line.read(codes), (np.arange(50) % 2).astype(np.int32)
-    normals = gaussian_copula.normals(gaussian_copula.sums(z, y, None, 2), 0.5, 0.1, nu)
+    normals = gaussian_copula.discriminant(gaussian_copula.statistics(z, y, None, 2), 0.5, 0.1, nu)
     assert normals is not None
     each, constant = normals.by_column(line, codes, 3)
-    np.testing.assert_allclose(each.sum(axis=1) + constant, normals.logs(z), atol=1e-10)
+    np.testing.assert_allclose(each.sum(axis=1) + constant, normals.log_density(z), atol=1e-10)
     assert not each[:, 1].any()
 
 
-# --- kept rows -----------------------------------------------------------------------------------------------------
+# --- row sample -----------------------------------------------------------------------------------------------------
 
 LABELS = (("a", "b", "c"), (0, 1, 2, 3), ("x", "y"))
 
@@ -580,7 +588,7 @@ LABELS = (("a", "b", "c"), (0, 1, 2, 3), ("x", "y"))
 def sample_of(codes: Any, y: Any, w: Any = None) -> Any:
     sizes = np.array([3, 4, 2])
     known: Any = [tb.data.schema.Levels(own) for own in LABELS]
-    return row_sample.rows_of(codes, sizes, row_sample.tokens_of(known, sizes), y, w)
+    return row_sample.sample_of(codes, sizes, row_sample.tokens_of(known, sizes), y, w)
 
 
 def same_sample(a: Any, b: Any) -> None:
@@ -597,22 +605,22 @@ rows = st.lists(
 
 @settings(max_examples=examples(60), deadline=None)
 @given(rows, st.integers(0, 40), st.integers(0, 100), st.sampled_from([3, 7, 8000]))
-def test_kept_rows_add_up(found: Any, cut: int, seed: int, keep: int) -> None:
+def test_row_samples_add_up(found: Any, cut: int, seed: int, keep: int) -> None:
     array = np.array(found)
     codes, y = np.ascontiguousarray(array[:, :3].T.astype(np.uint8)), array[:, 3].astype(np.int32)
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_sample, "KEEP", keep)
+        patch.setattr(row_sample, "SAMPLE_SIZE", keep)
         whole = sample_of(codes, y)
         row_sample.check(whole, np.array([3, 4, 2]), 3)
         order = rng.permutation(len(y))
         same_sample(sample_of(codes[:, order], y[order]), whole)
         a, b = sample_of(codes[:, :cut], y[:cut]), sample_of(codes[:, cut:], y[cut:])
-        same_sample(row_sample.joined(a, b), whole)
-        same_sample(row_sample.joined(b, a), whole)
+        same_sample(row_sample.combined(a, b), whole)
+        same_sample(row_sample.combined(b, a), whole)
         same_sample(sample_of(codes, y, np.full(len(y), 2.0)), sample_of(np.tile(codes, 2), np.tile(y, 2)))
         if len(np.unique(np.column_stack([codes.T, y]), axis=0)) <= keep:
-            same_sample(row_sample.joined(whole, b, -1), a)
+            same_sample(row_sample.combined(whole, b, -1), a)
             assert whole.weight.sum() == len(y)
         for factor in (1e-12, 1e12):
             scaled = sample_of(codes, y, np.full(len(y), factor))
@@ -632,12 +640,12 @@ def test_renumbered_levels_keep_their_hashes(found: Any, order: list[int]) -> No
     known: Any = [tb.data.schema.Levels(tuple(own)) for own in (labels, *LABELS[1:])]
     moved = codes.copy()
     moved[0] = np.where(codes[0] == 255, 255, to[np.minimum(codes[0], 2)])
-    again = row_sample.rows_of(moved, sizes, row_sample.tokens_of(known, sizes), y, None)
-    same_sample(again, row_sample.recoded(sample_of(codes, y), sizes, [to, None, None]))
+    again = row_sample.sample_of(moved, sizes, row_sample.tokens_of(known, sizes), y, None)
+    same_sample(again, row_sample.with_levels(sample_of(codes, y), sizes, [to, None, None]))
 
 
 def test_more_rows_than_are_kept(monkeypatch: Any) -> None:
-    monkeypatch.setattr(row_sample, "KEEP", 50)
+    monkeypatch.setattr(row_sample, "SAMPLE_SIZE", 50)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
     X[:, 0] += 2 * y
@@ -746,7 +754,7 @@ def test_options_that_are_none(options: Any) -> None:
 
 @pytest.mark.parametrize("parts", [("gaussian",), ("class_trees",), ("class_trees", "gaussian")])
 def test_parts_that_find_nothing(parts: Any) -> None:
-    with pytest.raises(OptionError, match="Nothing is left to count"):
+    with pytest.raises(OptionError, match="None of the parts suits this table"):
         tb.BayesClassifier(parts=parts).fit(np.ones((30, 2)), np.arange(30) % 2)
 
 
@@ -941,16 +949,16 @@ def test_every_array_altered_is_a_model_or_an_error() -> None:
         ("columns", lambda d: d + 1, "other columns"),
         ("weighting", lambda _: "much", "weighting"),
         ("parts", lambda p: p[::-1], "not known ones"),
-        ("parts", lambda p: p[1:], "do not follow|in no plane|Gaussian"),
+        ("parts", lambda p: p[1:], "do not follow|no meta-feature|Gaussian"),
         ("parts", lambda p: ((*p[0][:3], 2.0), *p[1:]), "no share"),
         ("parent", lambda a: np.roll(a, 3), "no network|another network|own ancestor"),
         ("child", lambda a: a[::-1].copy(), "in turn|no network"),
-        ("plane", lambda a: a + np.int32(1), "in no plane"),
-        ("share", lambda a: a * 2e9, "shares"),
-        ("z_value", lambda a: a * 1e9, "too far"),
-        ("z_scatter", lambda a: a + 1e200, "moments"),
-        ("z_mean", lambda a: a + 1e9, "moments"),
-        ("row_weight", lambda a: a * 1e300, "too large"),
+        ("chain_feature", lambda a: a + np.int32(1), "no meta-feature"),
+        ("chain_share", lambda a: a * 2e9, "shares"),
+        ("score_value", lambda a: a * 1e9, "too large"),
+        ("gaussian_scatter", lambda a: a + 1e200, "moments"),
+        ("gaussian_mean", lambda a: a + 1e9, "moments"),
+        ("sample_weight", lambda a: a * 1e300, "too large"),
         ("chains", lambda a: a * 1e300, "'chains'"),
         ("chains", lambda a: a.astype(np.int64), "'chains'"),
     ],

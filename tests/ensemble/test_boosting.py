@@ -151,7 +151,9 @@ def problem(seed: int, n: int, K: int, weighted: bool) -> Any:
 
 @pytest.mark.parametrize("K", [2, 3, 10])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("size", "how"), [((8, 3, 3, 4, 1000, 0), HOW), ((12, 6, 2, 3, 50, 7), boosting.HOW)])
+@pytest.mark.parametrize(
+    ("size", "how"), [((8, 3, 3, 4, 1000, 0), HOW), ((12, 6, 2, 3, 50, 7), boosting.HYPERPARAMETERS)]
+)
 def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any) -> None:
     columns, rows, joint = problem(K, 160, K, weighted)
     found, gain = _core.fit_boosting(columns, rows, joint, size, how)
@@ -277,9 +279,10 @@ def test_a_search_does_not_end_too_early(monkeypatch: pytest.MonkeyPatch) -> Non
     """Rows that are corrected without all of themselves speak against the next correction."""
     (X, y), (new, truth) = pairs(2000), pairs(4000, seed=1)
     now = tb.BayesClassifier().fit(X, y)
-    monkeypatch.setattr(boosting, "HOW", (*boosting.HOW[:4], 1.0, boosting.HOW[5]))
+    own_share = (*boosting.HYPERPARAMETERS[:4], 1.0, boosting.HYPERPARAMETERS[5])
+    monkeypatch.setattr(boosting, "HYPERPARAMETERS", own_share)
     before = tb.BayesClassifier().fit(X, y)
-    assert params(now).corrections.count > params(before).corrections.count
+    assert params(now).boosting.count > params(before).boosting.count
     assert log_loss(now, new, truth) < log_loss(before, new, truth)
 
 
@@ -304,7 +307,7 @@ def test_many_rows_are_searched_less_often_and_with_more_patience(monkeypatch: p
 def test_best_searches_longer() -> None:
     (X, y), (new, truth) = pairs(1500), pairs(4000, seed=1)
     balanced, best = (tb.BayesClassifier(effort).fit(X, y) for effort in ("balanced", "best"))
-    assert params(best).corrections.count > 2 * params(balanced).corrections.count
+    assert params(best).boosting.count > 2 * params(balanced).boosting.count
     assert log_loss(best, new, truth) < log_loss(balanced, new, truth)
 
 
@@ -345,7 +348,7 @@ def params(model: Any) -> Any:
 def learned() -> tuple[Any, Any, Any]:
     X, y = rule(900)
     model = tb.BayesClassifier(members=4).fit(X, y)
-    assert params(model).corrections.count > 3
+    assert params(model).boosting.count > 3
     return model, X, y
 
 
@@ -358,7 +361,7 @@ def test_they_add_and_are_forgotten(learned: Any) -> None:
     parts = [model.empty().partial_fit(X[half], y[half]) for half in (slice(0, 500), slice(500, None))]
     both, whole = parts[0] + parts[1], model.empty().partial_fit(X, y)
     same(both, whole, X)
-    assert params(both).corrections.count == params(whole).corrections.count > 0
+    assert params(both).boosting.count == params(whole).boosting.count > 0
     same(both.forget(X[500:], y[500:]), parts[0], X)
 
 
@@ -367,7 +370,7 @@ def test_a_weight_of_two_is_the_row_twice(learned: Any) -> None:
     w = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
     times = np.repeat(np.arange(len(y)), w.astype(int))
     once = model.empty().partial_fit(X, y, sample_weight=w)
-    assert params(once).corrections is not None
+    assert params(once).boosting is not None
     same(once, model.empty().partial_fit(X.iloc[times], y[times]), X)
 
 
@@ -393,7 +396,7 @@ def test_a_file_keeps_the_answers(learned: Any, tmp_path: Path) -> None:
 def test_a_model_that_has_answered_is_pickled_and_copied(learned: Any) -> None:
     model, X, _ = learned
     answers = model.predict_proba(X)
-    assert params(model).corrections is not None
+    assert params(model).boosting is not None
     for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         np.testing.assert_array_equal(twin.predict_proba(X), answers)
 
@@ -403,17 +406,10 @@ def test_alone_they_correct_nothing() -> None:
         tb.BayesClassifier(parts=("boosting",)).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_an_ensemble_of_an_older_edition_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = rule(600)
-    monkeypatch.setattr("tallybayes.estimators.bayes_classifier.EDITION", 2)
-    model = tb.BayesClassifier(members=4).fit(X, y).partial_fit(X[:10], y[:10])
-    assert params(model).corrections is None
-
-
 @pytest.mark.parametrize("options", [{"effort": "fast"}, {"weighting": "temperature"}, {"weighting": "none"}])
 def test_without_weights_there_is_nothing_to_correct(options: Any) -> None:
     X, y = rule(300)
-    assert params(tb.BayesClassifier(**options).fit(X, y)).corrections is None
+    assert params(tb.BayesClassifier(**options).fit(X, y)).boosting is None
     with pytest.raises(OptionError, match="boosting needs stacking weights"):
         tb.BayesClassifier(parts=("networks", "boosting"), **options).fit(X, y)
 
@@ -421,7 +417,7 @@ def test_without_weights_there_is_nothing_to_correct(options: Any) -> None:
 def test_a_gap_where_none_was_met_leaves_the_cell(learned: Any) -> None:
     """It is read with the cuts before it, and the last of none adds nothing."""
     model, X, _ = learned
-    found = params(model).corrections
+    found = params(model).boosting
     codes = np.full((X.shape[1], 1), 255, dtype=np.uint8)
     np.testing.assert_array_equal(found.scores(codes), np.zeros((1, 3)))
 
@@ -434,18 +430,18 @@ def test_columns_without_use() -> None:
     X["many"] = pd.Series(rng.integers(0, 90, 700)).map("m{}".format)
     model = tb.BayesClassifier(members=2).fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
-    found = params(model).corrections
+    found = params(model).boosting
     assert found is not None
-    assert not set(found.view_column.tolist()) & {10, 11}
+    assert not set(found.binning_column.tolist()) & {10, 11}
 
 
 def test_bins_of_a_category_do_not_go_by_the_order_of_its_levels() -> None:
     n = np.array([9, 7, 7, 3] + [8] * 40)
     codes = np.repeat(np.arange(len(n)), n)[None].astype(np.uint8)
     rows = codes.shape[1]
-    table = boosting.KeptTable(
+    table = boosting.BoostingRows(
         codes, np.array([len(n)]), np.array([False]), np.array([True]), np.zeros(rows, dtype=np.int32), np.ones(rows),
         np.zeros(rows, dtype=np.uint64),
     )  # fmt: skip
-    bins = boosting._bins_of(table, 0, 32)
+    bins = boosting._histogram_bins(table, 0, 32)
     assert bins.tolist() == [1] + [0] * 43 + [NONE]  # the 40 alike have no place together, so none of them has

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallybayes import _core
-from tallybayes.ensemble.low_discrepancy import orders, turns
+from tallybayes.ensemble.low_discrepancy import bin_turns, parent_orders
 from tests.quick import examples
 
 
@@ -16,7 +16,7 @@ from tests.quick import examples
 @given(st.integers(0, 12), st.integers(0, 6), st.integers(1, 20), st.sampled_from([0.0, 1.0, 10.0]), st.integers(0, 9))
 def test_orders_are_of_different_columns(d: int, most: int, members: int, noise: float, seed: int) -> None:
     strength = np.linspace(0.001, 1.0, d)
-    found = orders(strength, noise, members, most, np.random.default_rng(seed))
+    found = parent_orders(strength, noise, members, most, np.random.default_rng(seed))
     assert found.shape == (members, min(most, d))
     assert all(len(set(order)) == len(order) and set(order) <= set(range(d)) for order in found.tolist())
     if noise == 0:
@@ -53,7 +53,7 @@ def test_columns_and_pairs_come_as_often_as_among_many_draws() -> None:
     rng = np.random.default_rng(0)
     chance = rng.gumbel(size=(20_000, d))
     many = np.argsort(-(np.log(strength) + chance), axis=1)[:, :most]
-    laid = [orders(strength, 1.0, 16, most, np.random.default_rng(seed)) for seed in range(8)]
+    laid = [parent_orders(strength, 1.0, 16, most, np.random.default_rng(seed)) for seed in range(8)]
     drawn = [many[16 * i : 16 * (i + 1)] for i in range(8)]
 
     def columns(o: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ def test_columns_and_pairs_come_as_often_as_among_many_draws() -> None:
 
 @pytest.mark.parametrize("d", [1, 5000])
 def test_one_column_and_many(d: int) -> None:
-    found = orders(np.ones(d), 10.0, 16, 4, np.random.default_rng(0))
+    found = parent_orders(np.ones(d), 10.0, 16, 4, np.random.default_rng(0))
     assert found.shape == (16, min(d, 4))
     assert d == 1 or len(np.unique(found)) > 60  # all have the same strength: hardly one comes twice
 
@@ -79,11 +79,11 @@ def test_one_column_and_many(d: int) -> None:
 def test_turns_are_those_of_super_parents_first() -> None:
     rng = np.random.default_rng(0)
     parents = np.array([[0, 1], [2, 0], [1, 0], [3, 2], [3, 1]])
-    found = turns(5, 6, rng, parents)
+    found = bin_turns(5, 6, rng, parents)
     assert (np.sort(found, axis=0) == np.arange(5)[:, None]).all()
     assert found[0, 0] == 0  # column 0 is first of member 0, and second of two others
     assert set(found[[1, 2], 0]) == {1, 2}
     assert set(found[[3, 4], 3]) == {0, 1}
-    free = turns(40, 6, rng)
+    free = bin_turns(40, 6, rng)
     assert (np.sort(free, axis=0) == np.arange(40)[:, None]).all()
     assert len({tuple(column) for column in free.T}) == 6

@@ -25,11 +25,12 @@ def rows_of(n: int = 400, seed: int = 0) -> tuple[list[dict[str, Any]], list[str
     return rows, ["yes" if v else "no" for v in y]
 
 
-def before(monkeypatch: pytest.MonkeyPatch, rows: Any, y: Any, **options: Any) -> Any:
-    """The same model, of the edition in which a gap was left out of the weighted score and no more was done."""
-    with monkeypatch.context() as patched:
-        patched.setattr("tallybayes.estimators.bayes_classifier.EDITION", 1)
-        return tb.BayesClassifier(**options).fit(rows, y)
+def without_rule(rows: Any, y: Any, **options: Any) -> Any:
+    """The same model, with the stacked score alone where values are missing."""
+    model: Any = tb.BayesClassifier(**options).fit(rows, y)
+    for fitted in (model.fitted_, model.predictor_.fitted):
+        vars(fitted.terms[0].distribution)["missing_rule"] = None
+    return model
 
 
 def told_by(model: Any, rows: Any) -> Any:
@@ -49,11 +50,11 @@ def test_nothing_known_is_the_prior_and_one_cell_its_share(options: Any) -> None
         assert model.predict_proba([{"a": value}])[0, 1] == pytest.approx(np.mean(own), abs=0.02)
 
 
-def test_between_the_two_each_has_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_between_the_two_each_has_its_part() -> None:
     """Without parents the networks' mean is that of its cells, each of which is what a row of it alone says."""
     rows, y = rows_of()
     options: Any = {"members": 4, "parents": 0}
-    model, old = tb.BayesClassifier(**options).fit(rows, y), before(monkeypatch, rows, y, **options)
+    model, old = tb.BayesClassifier(**options).fit(rows, y), without_rule(rows, y, **options)
     asked = [{"a": "a1", "c": "c0"}, {"b": "b0", "c": "c2", "d": "d1"}]
     prior = model.predict_joint_log_proba([{}])
     for row in asked:
@@ -63,12 +64,12 @@ def test_between_the_two_each_has_its_part(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_allclose(model.predict_joint_log_proba([row]), wanted, rtol=0, atol=1e-9)
 
 
-def test_whole_rows_and_learned_gaps_are_answered_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_rows_and_learned_gaps_are_answered_as_before() -> None:
     rows, y = rows_of()
     for i, row in enumerate(rows):
         if i % 5 == 0 or (i % 2 and y[i] == "no"):
             row["d"] = None
-    model, old = tb.BayesClassifier("fast").fit(rows, y), before(monkeypatch, rows, y, effort="fast")
+    model, old = tb.BayesClassifier("fast").fit(rows, y), without_rule(rows, y, effort="fast")
     np.testing.assert_array_equal(model.predict_joint_log_proba(rows), old.predict_joint_log_proba(rows))
     assert sum(row["d"] is None for row in rows) > 80
     # the gap itself is evidence, beside gaps that are none too

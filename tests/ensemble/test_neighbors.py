@@ -1,4 +1,4 @@
-"""The nearest kept rows: the kernel and the part against slow oracles, and what a BayesClassifier gains by them."""
+"""k-nearest neighbours: the kernel and the component against slow oracles, and what a BayesClassifier gains by them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def spirals(n: int, seed: int = 0, noise: float = 0.2) -> tuple[pd.DataFrame, An
 
 
 def part(model: Any) -> Any:
-    return model._parameters().terms[0].params.nearest
+    return model._parameters().terms[0].params.neighbors
 
 
 def log_loss(model: Any, X: Any, y: Any) -> float:
@@ -100,27 +100,27 @@ def learned() -> tuple[Any, Any, Any]:
 
 
 def terms_of(near: Any, codes: Any, y: Any = None, unit: Any = None) -> Any:
-    """The definition in nearest_part.py, row by row; with y and unit without the row itself."""
-    p, K = near.line, len(near.prior)
+    """The definition in neighbors.py, row by row; with y and unit without the row itself."""
+    p, K = near.normal_scores, len(near.prior)
 
     def number(code: Any) -> Any:
         own = [(p.value[p.start[i] : p.start[i + 1]], code[j]) for i, j in enumerate(p.column.tolist())]
         z = np.array([value[min(int(v), len(value) - 1)] for value, v in own])
         return z if near.root is None else near.root @ z
 
-    points, out = [number(row) for row in near.rows.T], []
+    points, out = [number(row) for row in near.codes.T], []
     for r, code in enumerate(codes.T):
         z, weight = number(code), near.weight.copy()
         if y is not None:
-            own = [i for i, row in enumerate(near.rows.T) if (row == code).all() and near.label[i] == y[r]]
+            own = [i for i, row in enumerate(near.codes.T) if (row == code).all() and near.label[i] == y[r]]
             weight[own] = np.maximum(weight[own] - unit[r], 0.0)
         away = [(((z - point) ** 2).sum(), i) for i, point in enumerate(points) if weight[i] > 0]
         away.sort()
-        n, k = np.zeros(K), near.neighbours
+        n, k = np.zeros(K), near.k
         h = away[k][0] if len(away) > k else np.inf
         for square, i in away[:k]:
             n[near.label[i]] += weight[i] * (max(1 - square / h, 0) ** 2 if h > 0 else 1.0)
-        out.append(np.log((n + near.counts * near.prior) / ((n.sum() + near.counts) * near.prior)))
+        out.append(np.log((n + near.pseudo_count * near.prior) / ((n.sum() + near.pseudo_count) * near.prior)))
     return np.array(out)
 
 
@@ -128,15 +128,15 @@ def terms_of(near: Any, codes: Any, y: Any = None, unit: Any = None) -> Any:
 def test_terms_are_those_of_a_loop_over_all_rows(learned: Any, root: bool) -> None:
     model, _, _ = learned
     near = part(model)
-    d = len(near.line.column)
+    d = len(near.normal_scores.column)
     turned = np.tril(np.random.default_rng(0).normal(size=(d, d))) + 2 * np.eye(d)
-    near = neighbors.Nearest(
-        near.line, turned if root else None, near.rows, near.label, near.weight * 1.5, near.prior, 8, 0.3
+    near = neighbors.Neighbors(
+        near.normal_scores, turned if root else None, near.codes, near.label, near.weight * 1.5, near.prior, 8, 0.3
     )
     data = model.predictor_.read(spirals(30, 5)[0]).of(model.predictor_.fitted.terms[0])
     ((_, codes, _),) = model._parameters().terms[0].params.packed(data)
     np.testing.assert_allclose(near.scores(codes), terms_of(near, codes), rtol=1e-9, atol=1e-9)
-    some = np.ascontiguousarray(near.rows[:, ::20])
+    some = np.ascontiguousarray(near.codes[:, ::20])
     own, unit = near.label[::20], np.where(np.arange(some.shape[1]) % 2, 1.0, 1.5)  # of some, half a row is left
     np.testing.assert_allclose(
         near.leave_one_out(some, own, unit), terms_of(near, some, own, unit), rtol=1e-9, atol=1e-9
@@ -243,7 +243,7 @@ def test_columns_that_tell_nothing_and_gaps() -> None:
     odd = X.assign(gaps=np.nan, same=3.0, few=np.where(np.arange(600) % 300, np.nan, X["east"]))
     odd.loc[::7, "north"] = np.nan
     model = tb.BayesClassifier("best", members=2).fit(odd, y)
-    assert len(part(model).line.column) == 5  # east, north, two colors, few
+    assert len(part(model).normal_scores.column) == 5  # east, north, two colors, few
     assert log_loss(model, odd, y) < 0.4
 
 

@@ -443,7 +443,7 @@ def _tuples(*parts: Any) -> dict[str, Any]:
         ("AODE", "min_count", 0, "'min_count' is not a number above 0"),
         ("AODE", "weighting", "mine", "weighting must be None or 'information'"),
         ("Bayes", "parts", _tuples(), "it has no parts"),
-        ("Bayes", "edition", 99, "'edition' is 99; known are 0 to"),
+        ("Bayes", "boosting", 99, "'boosting' is 99"),
         (
             "counts",
             "alpha",

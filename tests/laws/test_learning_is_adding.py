@@ -51,7 +51,17 @@ def same_tally(a: Any, b: Any, moments: float = 1e-12) -> None:
     left, right = arrays(a), arrays(b)
     assert left.keys() == right.keys()
     for key, value in left.items():
-        if key.split()[-1] in ("mean", "m2", "m3", "m4", "scatter", "third", "fourth", "z_mean", "z_scatter"):
+        if key.split()[-1] in (
+            "mean",
+            "m2",
+            "m3",
+            "m4",
+            "scatter",
+            "third",
+            "fourth",
+            "gaussian_mean",
+            "gaussian_scatter",
+        ):
             scale = np.abs(right[key]).max(initial=0)
             np.testing.assert_allclose(value, right[key], rtol=moments, atol=moments * scale, err_msg=key)
         elif key.endswith(" low"):  # the digits of the mean beyond float64

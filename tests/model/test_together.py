@@ -56,9 +56,9 @@ def test_it_is_the_same_for_all_whole_rows_and_the_columns_have_none_of_it(model
     told = model.explain(X).log_likelihood
     assert np.ptp(told[:, 3], axis=0).max() < 1e-5
     p, ensemble = model.predictor_.fitted.terms[0].params, model._ensemble()
-    contexts = ensemble.child < 0
+    trees = ensemble.child < 0
     shares = p.class_weight / p.class_weight.sum()
-    expected = p.biases + p.scale[contexts].sum() * np.log(shares) + p.weights[-1] * p.gaussian.constant
+    expected = p.biases + p.chain_weights[trees].sum() * np.log(shares) + p.weights[-1] * p.gaussian.constant
     np.testing.assert_allclose(told[0, 3], expected, atol=0.01)
     empty = model.explain(X[:1].assign(size=np.nan, age=np.nan, color=None)).log_likelihood
     np.testing.assert_array_equal(empty, 0.0)

@@ -25,5 +25,5 @@ def arguments() -> dict[str, list[str]]:
 
 def test_no_bound_function_takes_more_than_eight_arguments() -> None:
     found = arguments()
-    assert {"find_corrections", "Scorer.kernel", "JointCounts.__init__"} <= found.keys()
+    assert {"fit_boosting", "Scorer.kernel", "JointCounts.__init__"} <= found.keys()
     assert {name: names for name, names in found.items() if len(names) > MOST} == {}

@@ -180,7 +180,7 @@ def test_the_tour() -> None:
         "ripe      0.0524",
         "not ripe  6.86e-05",
         "NaiveBayes('mdl')",
-        "Counted: 32 networks",
+        "32 Bayesian networks",
         "counts equal, to the last bit:",
     ):
         assert line in out

@@ -1,4 +1,4 @@
-"""What an ensemble counted and chose, in words."""
+"""The text of `BayesClassifier.summary()`."""
 
 from __future__ import annotations
 
@@ -6,88 +6,98 @@ import numpy as np
 
 from tallybayes.distributions import Words
 from tallybayes.ensemble.ensemble_distribution import Ensemble
-from tallybayes.ensemble.ensemble_statistics import EnsembleParams
-from tallybayes.ensemble.stacking import TELLING
+from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
+from tallybayes.ensemble.stacking import BY_COMPONENT, MIN_ROWS_TO_ESTIMATE
 from tallybayes.model.fitted import Fitted
 
-SHOWN = 12  # columns
+MAX_SHOWN = 12  # columns of the table of weights
 
 
 def describe(fitted: Fitted) -> str:
-    """What a fitted BayesClassifier counted and chose; fitted: with parameters."""
-    schema = fitted.schema
-    said = [
+    """What a fitted BayesClassifier is made of, and what was chosen; fitted: with parameters."""
+    schema, term = fitted.schema, fitted.terms[0]
+    texts = [
         f"text {schema.name(t.columns[0])}: weight {d.weight:.3g}, alpha {d.alpha:g}"
         for t in fitted.terms
         if isinstance(d := t.distribution, Words)
     ]
-    term = fitted.terms[0]
-    ensemble, p, s = term.distribution, term.params, term.statistics
+    size = f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes"
+    ensemble, p = term.distribution, term.params
     if not isinstance(ensemble, Ensemble):
-        return "\n".join([f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes.", *said])
-    contexts = int((ensemble.child < 0).sum())
-    naive = sum(part.planes for part in ensemble.named_parts if part.name == "naive")
-    most = int(np.diff(ensemble.parent_start)[ensemble.child >= 0].max(initial=0))
+        return "\n".join([f"{size}.", *texts])
     lines = [
-        f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes; four passes over the first rows (cuts, "
-        "levels, pairs, chains), one over all that came later.",
-        f"Counted: {ensemble.networks} network{'s' * (ensemble.networks != 1)} with up to {most} super-parents"
-        + (f", {contexts} class trees" if contexts else "")
-        + (", naive Bayes on finer cuts" if naive else "")
-        + (f", the target encoding of {len(ensemble.level_column)} categories" if len(ensemble.level_column) else "")
-        + (f", a Gaussian discriminant of {len(ensemble.z_column)} dimensions" if len(ensemble.z_column) else "")
-        + f": {s.chains.size:,} counts, {s.z_mean.size + s.z_scatter.size:,} sums.",
-        f"Chosen by leave-one-out on {p.judges:,} kept rows (log-loss {p.loss:.4f} ± {p.loss_error:.4f}"
-        f"{_of_what(ensemble, p)}): "
-        f"{len(p.strengths):,} strengths of back-off" + _numbers(ensemble, p) + ".",
+        f"Stacked ensemble of {size}.",
+        f"Components: {_components(ensemble, p)}.",
+        _kept(ensemble, term.statistics),
+        f"Chosen by leave-one-out on {p.validation_rows:,} sampled rows (log-loss {p.loss:.4f} ± {p.loss_error:.4f}, "
+        f"{_scope(p)}): {len(p.concentrations):,} concentrations of back-off{_stacking(ensemble, p)}.",
     ]
-    if p.normal is not None:
-        lam, gam, nu = p.normal
+    if p.regularisation is not None:
+        lam, gam, nu = p.regularisation
         lines.append(
-            f"Gaussian part: {lam:g} of the shared covariance, {gam:g} of the diagonal, "
-            + ("normal tails." if np.isinf(nu) else f"tails of Student's t with {nu:g} degrees of freedom.")
+            f"Gaussian discriminant: {lam:g} of the shared covariance, {gam:g} of the diagonal, "
+            + ("normal tails." if np.isinf(nu) else f"Student's t tails with {nu:g} degrees of freedom.")
         )
-    if p.nearest is not None:
+    if p.neighbors is not None:
+        knn = p.neighbors
         lines.append(
-            f"Neighbors: {p.nearest.neighbours} of {len(p.nearest.label):,} kept ones, "
-            f"{p.nearest.counts:g} rows of the class shares; distances in {len(p.nearest.line.column)} dimensions"
-            + (" as they are." if p.nearest.root is None else " by the covariance within classes.")
+            f"Neighbors: k = {knn.k} of {len(knn.label):,} sampled rows, pseudo-count {knn.pseudo_count:g}; "
+            + ("Euclidean" if knn.root is None else "Mahalanobis")
+            + f" distance in {len(knn.normal_scores.column)} dimensions."
         )
-    lines += ["", *_table(ensemble, p, [schema.name(j) for j in term.columns]), *said]
+    lines += ["", *_weights(ensemble, p, [schema.name(j) for j in term.columns]), *texts]
     return "\n".join(lines)
 
 
-def _of_what(ensemble: Ensemble, p: EnsembleParams) -> str:
-    if not ensemble.edition or p.ridge == 0 or p.judges < TELLING:
-        return " with the choices"
-    return " to be expected of new rows"
+def _components(ensemble: Ensemble, p: EnsembleParams) -> str:
+    trees = int((ensemble.child < 0).sum())
+    parents = int(np.diff(ensemble.parent_start)[ensemble.child >= 0].max(initial=0))
+    plural = "s" * (ensemble.networks != 1)
+    found = [
+        (ensemble.networks, f"{ensemble.networks} Bayesian network{plural} with up to {parents} super-parents"),
+        (ensemble.has("naive"), "naive Bayes on finer bins"),
+        (trees, f"{trees} class trees"),
+        (len(ensemble.encoded_column), f"target encoding of {len(ensemble.encoded_column)} categories"),
+        (p.neighbors is not None, "k-nearest neighbors"),
+        (len(ensemble.score_column), f"a Gaussian discriminant on {len(ensemble.score_column)} normal scores"),
+        (p.boosting is not None, f"{0 if p.boosting is None else p.boosting.count} boosted trees on the residuals"),
+    ]
+    return ", ".join(text for there, text in found if there)
 
 
-def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
+def _kept(ensemble: Ensemble, s: EnsembleStatistics) -> str:
+    moments = s.gaussian_mean.size + s.gaussian_scatter.size
+    rows = "searched at prediction" if ensemble.has("neighbors") else "used for choices only"
+    return f"Kept: {s.chains.size:,} counts, {moments:,} moments, a sample of {len(s.sample_label):,} rows ({rows})."
+
+
+def _scope(p: EnsembleParams) -> str:
+    few = p.ridge == 0 or p.validation_rows < MIN_ROWS_TO_ESTIMATE
+    return "of these rows with the choices" if few else "estimated for new rows"
+
+
+def _stacking(ensemble: Ensemble, p: EnsembleParams) -> str:
     if ensemble.weighting == "none":
         return ""
     if ensemble.weighting == "temperature":
-        return ", a temperature for each part" if p.levels is None else ", a weight for each part"
-    corrected = "" if p.corrections is None else f", {p.corrections.count} boosted trees"
-    return f", {len(p.weights)} weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases{corrected}"
+        return ", a temperature for each part" if p.target_encoding is None else ", a stacking weight for each part"
+    return f", {len(p.weights)} stacking weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases"
 
 
-def _table(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[str]:
-    """The weights, a column of the table in each line: those that are believed most first."""
-    parts = ensemble.named_parts
-    each = [part for part in parts if part.name not in ("class_trees", "target_encoding", "neighbors", "gaussian")]
-    whole = [part for part in parts if part.name in ("class_trees", "neighbors", "gaussian")]
-    found = {part.name: p.weights[part.first : part.first + part.planes] for part in parts}
+def _weights(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[str]:
+    """The stacking weights, a column of the table in each line: the largest first."""
+    by_column = [part for part in ensemble.components if part.name not in (*BY_COMPONENT, "target_encoding")]
     lines = []
-    if each:
-        own = np.stack([found[part.name][ensemble.plane_of] for part in each], axis=1)
-        wide = max(8, *(len(name) for name in names[:200]))
-        lines.append(f"{'weight':<{wide}}" + "".join(f"{part.name:>18}" for part in each))
+    if by_column:
+        own = np.stack([ensemble.of(part.name, p.weights)[ensemble.column_group] for part in by_column], axis=1)
+        width = max(8, *(len(name) for name in names[:200]))
+        lines.append(f"{'weight':<{width}}" + "".join(f"{part.name:>18}" for part in by_column))
         order = np.argsort(-np.abs(own).sum(axis=1), kind="stable").tolist()
-        lines += [f"{names[j]:<{wide}}" + "".join(f"{w:>18.3f}" for w in own[j]) for j in order[:SHOWN]]
-        if len(order) > SHOWN:
-            lines.append(f"… and {len(order) - SHOWN} more: see weights_")
-    named = zip(ensemble.level_column.tolist(), found.get("target_encoding", ()), strict=True)
-    lines += [f"target_encoding of {names[j]}: {w:.3f}" for j, w in named]
-    lines += [f"{part.name}: {float(found[part.name][0]):.3f}" for part in whole]
-    return lines
+        lines += [f"{names[j]:<{width}}" + "".join(f"{w:>18.3f}" for w in own[j]) for j in order[:MAX_SHOWN]]
+        if len(order) > MAX_SHOWN:
+            lines.append(f"… and {len(order) - MAX_SHOWN} more: see weights_")
+    if ensemble.has("target_encoding"):
+        each = zip(ensemble.encoded_column.tolist(), ensemble.of("target_encoding", p.weights), strict=True)
+        lines += [f"target_encoding of {names[j]}: {w:.3f}" for j, w in each]
+    whole = [part.name for part in ensemble.components if part.name in BY_COMPONENT]
+    return lines + [f"{name}: {float(ensemble.of(name, p.weights)[0]):.3f}" for name in whole]

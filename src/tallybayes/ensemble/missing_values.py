@@ -1,11 +1,11 @@
-"""Cells that are missing where an ensemble never met a gap: they say nothing.
+"""Missing values in columns that were complete when the model was laid out: they carry no information.
 
-The weights and biases were found on whole rows. Where half of the row is missing, the biases balance evidence that is
-not there, and a column that weighs little because others repeat it has lost the others. The mean of the networks needs
-no weights: each is a model by itself, and leaves out what is missing. So the score of a row with gaps is
-    t · (its weighted score) + (1 − t) · (the mean of the networks),        t = (known − 1) / (columns − 1):
-for a single known cell its log P(x | class), since there is no other to share its evidence with; for none the prior.
-A column with gaps among the first rows has a bin for them, and is always known.
+The stacking weights and biases were fitted on complete rows. Where half of a row is missing, the biases offset evidence
+that is not there, and a column with a small weight, because another repeats it, has lost the other. The mean of the
+networks needs no weights: each network is a model by itself and leaves out what is missing. Such a row has the score
+    t · (stacked score) + (1 − t) · (mean of the networks),        t = (known − 1) / (columns − 1):
+log P(x | class) for a single known value, the prior for none. A column with missing values in the first batch has a bin
+for them, and so always counts as known.
 """
 
 from __future__ import annotations
@@ -27,131 +27,80 @@ NO_BIN = 255
 
 
 @dataclass(frozen=True, eq=False)
-class _PartialRows:
-    """Which rows have such gaps, (columns, these rows): where, and t of each."""
+class IncompleteRows:
+    """rows: which; missing: (columns, these rows); stack_share: t of each."""
 
     rows: NDArray[np.intp]
-    gaps: NDArray[np.bool_]
-    trust: Floats
+    missing: NDArray[np.bool_]
+    stack_share: Floats
 
-    def blend(self, weighted: Floats, alone: Floats) -> Floats:
-        """The two, rows first. What is not trusted at all may be anything, −∞ too."""
-        t = self.trust.reshape(-1, *[1] * (weighted.ndim - 1))
-        return np.where(t == 0, 0.0, weighted) * t + (1 - t) * alone
+    def blend(self, stacked: Floats, networks: Floats) -> Floats:
+        """The mixture of both, rows first; where t = 0 the stacked score may be anything, −∞ too."""
+        t = self.stack_share.reshape(-1, *[1] * (stacked.ndim - 1))
+        return np.where(t == 0, 0.0, stacked) * t + (1 - t) * networks
 
-    def without_gaps(self, own: Floats) -> Floats:
-        """(rows, columns + 1, classes): what columns add, and last what none does, which has what gaps would add."""
-        gaps = self.gaps.T[:, :, None]
+    def without_missing(self, own: Floats) -> Floats:
+        """(rows, columns + 1, classes): what missing columns would add moves to the last entry."""
+        missing = self.missing.T[:, :, None]
         out = own.copy()
-        out[:, -1] += np.where(gaps, own[:, :-1], 0.0).sum(axis=1)
-        out[:, :-1][np.broadcast_to(gaps, out[:, :-1].shape)] = 0.0
+        out[:, -1] += np.where(missing, own[:, :-1], 0.0).sum(axis=1)
+        out[:, :-1][np.broadcast_to(missing, out[:, :-1].shape)] = 0.0
         return out
 
 
 @dataclass(frozen=True, eq=False)
-class Gaps:
-    """whole: the columns that had no gap when bins were drawn; columns: how many have bins at all. alone: what
-    the term of each chain is multiplied by in the mean of the networks, or of naive Bayes where there are none."""
+class MissingRule:
+    """complete: columns without missing values at layout; columns: how many have bins; weights: of each chain in the
+    mean of the networks, or of naive Bayes where there are none."""
 
-    whole: NDArray[np.bool_]
+    complete: NDArray[np.bool_]
     columns: int
-    alone: Floats
+    weights: Floats
 
-    def partial(self, codes: Array) -> _PartialRows | None:
-        """Find the rows that miss a value where no gap was learned.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (columns, n)
-            Packed codes.
-
-        Returns
-        -------
-        _PartialRows or None
-            None where no row has such a gap.
-        """
+    def incomplete(self, codes: Array) -> IncompleteRows | None:
+        """The rows of packed codes (columns, rows) that miss a value in a complete column; None for none."""
         top = np.iinfo(codes.dtype).max
         if codes.max(initial=0) < top:
             return None
-        gaps = (codes == top) & self.whole[:, None]
-        missing = gaps.sum(axis=0)
-        rows = np.flatnonzero(missing)
+        missing = (codes == top) & self.complete[:, None]
+        count = missing.sum(axis=0)
+        rows = np.flatnonzero(count)
         if not len(rows):
             return None
-        known = self.columns - missing[rows]
-        return _PartialRows(rows, gaps[:, rows], np.maximum(known - 1, 0) / max(self.columns - 1, 1))
+        known = self.columns - count[rows]
+        return IncompleteRows(rows, missing[:, rows], np.maximum(known - 1, 0) / max(self.columns - 1, 1))
 
     def scores(self, ensemble: Ensemble, logs: Array, codes: Array) -> Floats:
-        """Give log P(x | class) by the networks alone.
-
-        Parameters
-        ----------
-        ensemble : Ensemble
-            Whose networks.
-        logs : ndarray
-            The logarithms of its chains.
-        codes : ndarray of shape (columns, n)
-            Packed codes.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            The mean of the networks.
-        """
-        one = _core.ChainPlanes(1, np.zeros(len(self.alone), dtype=np.int32), self.alone)
+        """(rows, classes): log P(x | class), the mean of the networks."""
+        one = _core.ChainPlanes(1, np.zeros(len(self.weights), dtype=np.int32), self.weights)
         return np.asarray(ensemble.chains.terms(logs, np.ascontiguousarray(codes), one)[0])
 
     def by_column(self, ensemble: Ensemble, logs: Array, codes: Array) -> Floats:
-        """Give the same, column by column.
-
-        Parameters
-        ----------
-        ensemble : Ensemble
-            Whose networks.
-        logs : ndarray
-            The logarithms of its chains.
-        codes : ndarray of shape (columns, n)
-            Packed codes.
-
-        Returns
-        -------
-        ndarray of shape (n, columns + 1, K)
-            The last, which belongs to no column, is nothing.
-        """
+        """(rows, columns + 1, classes): the same by column; the last entry, of no column, is 0."""
         d = ensemble.columns
-        where = np.where(ensemble.child < 0, d, ensemble.view_column[ensemble.child]).astype(np.int32)
-        planes = _core.ChainPlanes(d + 1, where, self.alone)
-        found = np.asarray(ensemble.chains.terms(logs, np.ascontiguousarray(codes), planes))
+        where = np.where(ensemble.child < 0, d, ensemble.binning_column[ensemble.child]).astype(np.int32)
+        found = np.asarray(
+            ensemble.chains.terms(logs, np.ascontiguousarray(codes), _core.ChainPlanes(d + 1, where, self.weights))
+        )
         return np.ascontiguousarray(found.transpose(1, 0, 2))
 
     def export(self, more: int) -> Json:
-        """Give what it reads as plain values.
-
-        Parameters
-        ----------
-        more : int
-            How many chains there are after those of the ensemble, which say nothing here.
-
-        Returns
-        -------
-        JSON values
-            For other programs.
-        """
-        whole = np.flatnonzero(self.whole).tolist()
-        return {"whole": whole, "columns": self.columns, "alone": self.alone.tolist() + [0.0] * more}
+        """As exports hold it; more: chains after those of the ensemble, which have no weight here."""
+        complete = np.flatnonzero(self.complete).tolist()
+        return {"complete": complete, "columns": self.columns, "weights": self.weights.tolist() + [0.0] * more}
 
 
-def gaps_of(e: Ensemble) -> Gaps | None:
-    """None for an ensemble that has nothing but contexts, levels or a Gaussian part."""
+def missing_rule(e: Ensemble) -> MissingRule | None:
+    """None for an ensemble without networks and naive Bayes."""
     d = e.columns
     first = e.child[:d]
     if len(first) < d or (first < 0).any():
         return None
-    missing, levels = e.view_map[e.view_start[first + 1] - 1], np.diff(e.view_start)[first] - 1
+    missing, levels = e.binning_map[e.binning_start[first + 1] - 1], np.diff(e.binning_start)[first] - 1
     networks = e.networks * d or int((e.child >= 0).sum())
-    alone = np.where(np.arange(len(e.child)) < networks, e.share, 0.0)
-    return Gaps(
+    weights = np.where(np.arange(len(e.child)) < networks, e.chain_share, 0.0)
+    return MissingRule(
         (missing == NO_BIN) & (levels > 0),  # an ignored column has no levels
         int(((missing != NO_BIN) | (levels > 0)).sum()),
-        alone * (e.trust * d / max(alone.sum(), 1e-300)),
+        weights * (e.weight * d / max(weights.sum(), 1e-300)),
     )

@@ -1,14 +1,12 @@
-"""The kept rows that are most like a row, and which classes they had.
+"""k-nearest neighbours, distance-weighted (Dudani 1976), over the row sample.
 
-Networks and corrections cut one column at a time, and a Gaussian has one shape for a class. Where a class lies in bent
-or scattered places of many numbers, letters or digits, say, rows nearby know more:
+Networks and trees cut one column at a time, and a Gaussian has one shape for a class. Where a class lies in curved or
+scattered regions of many numbers (letters, digits), rows nearby know more:
     term(c) = log (n_c + r π_c) / ((n + r) π_c),    n_c = Σ over the k nearest rows of class c of w (1 − d² / h²)²,
-w their weights, d their distances, and h that of the next one. A row at distance h counts nothing, so that it does not
-matter which of two equally distant ones comes first.
-
-Numbers are read as normal scores, frequent levels of categories as indicators. The distance is that of these, or,
-where it tells more, Mahalanobis's by the covariance within classes. k, r and the distance are chosen by leave-one-out.
-The kept rows are sums already: nothing else is counted.
+with weights w, distances d, and h the distance of the next row. A row at distance h counts nothing, so ties do not
+matter. Numbers are read as normal scores, frequent levels of categories as indicators. The metric is Euclidean or,
+where it does better, Mahalanobis by the covariance within classes. k, r and the metric are chosen by leave-one-out.
+Nothing but the row sample is kept.
 """
 
 from __future__ import annotations
@@ -26,156 +24,153 @@ from tallybayes.distributions.exported import Json, plain
 from tallybayes.distributions.records import Record
 from tallybayes.ensemble import gaussian_copula
 from tallybayes.ensemble.row_sample import retyped
-from tallybayes.ensemble.stacking import PULL, TO
+from tallybayes.ensemble.stacking import TEMPERATURE_CENTRE, TEMPERATURE_PULL
 from tallybayes.model.temperature import tempered
 from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 
-NEIGHBOURS = (4, 8, 16, 32, 64)  # k, to choose from
-ROWS = (0.1, 0.3, 1.0, 3.0)  # r
-LEAST = 10  # rows
-NUMBERS = 1 << 23  # of all kept rows: more than these are not looked through
-TURNED = 200  # dimensions up to which there is a covariance
-DIAGONAL = 0.2  # how much of it is its diagonal
-JUDGES = 2000  # rows that choose
+NEIGHBORS = (4, 8, 16, 32, 64)  # k, to choose from
+PSEUDO_COUNTS = (0.1, 0.3, 1.0, 3.0)  # r, to choose from
+MIN_ROWS = 10
+MAX_NUMBERS = 1 << 23  # rows × dimensions of the sample; a larger one is not searched
+MAX_METRIC_DIMENSIONS = 200  # up to which the covariance within classes is tried
+METRIC_SHRINKAGE = 0.2  # of that covariance towards its diagonal
+SELECTION_ROWS = 2000  # rows that choose k, r and the metric
 
 
-class Near(NamedTuple):
-    """(rows, neighbours) each, the nearest first: which of the kept rows, −1 for none; the square of its distance; its
-    weight."""
+class NearestRows(NamedTuple):
+    """(rows, neighbours) each, nearest first: index into the sample (−1: none), squared distance, weight."""
 
     row: NDArray[np.int32]
     distance: Floats
     weight: Floats
 
-    def first(self, rows: int) -> Near:
+    def first(self, rows: int) -> NearestRows:
         """Those of the first rows."""
-        return Near(self.row[:rows], self.distance[:rows], self.weight[:rows])
+        return NearestRows(self.row[:rows], self.distance[:rows], self.weight[:rows])
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest(Record):
-    """line: how codes are read as numbers; root: the triangular root of the metric, None for none; rows: the codes of
-    the kept rows, with label and weight; prior: π; neighbours, counts: k and r."""
+class Neighbors(Record):
+    """normal_scores: of the columns; root: triangular root of the metric or None; codes, label, weight: the row
+    sample; prior: π; k and pseudo_count: see above."""
 
-    line: gaussian_copula.Scale
+    normal_scores: gaussian_copula.NormalScores
     root: Floats | None
-    rows: Array
+    codes: Array
     label: NDArray[np.int32]
     weight: Floats
     prior: Floats
-    neighbours: int
-    counts: float
+    k: int
+    pseudo_count: float
 
     @cached_property
     def _points(self) -> _core.Points:
-        return _core.Points(np.ascontiguousarray(self.line.read(self.rows)), self.root)
+        return _core.Points(np.ascontiguousarray(self.normal_scores.read(self.codes)), self.root)
 
-    def near(self, z: Floats, most: int) -> Near:
-        """The nearest kept rows of rows that are read as numbers."""
+    def nearest(self, z: Floats, most: int) -> NearestRows:
+        """The nearest rows of the sample to rows with scores z."""
         index, distance = self._points.nearest(np.ascontiguousarray(z), most)
-        return Near(index, distance, np.where(index < 0, 0.0, self.weight[index]))
+        return NearestRows(index, distance, np.where(index < 0, 0.0, self.weight[index]))
 
-    def terms(self, near: Near) -> Floats:
+    def terms(self, near: NearestRows) -> Floats:
         """(rows, classes)"""
-        return _logs(_classes(near, self.neighbours, self.label, len(self.prior)), self.counts, self.prior)
+        return _log_lift(_class_weights(near, self.k, self.label, len(self.prior)), self.pseudo_count, self.prior)
 
     def scores(self, codes: Array) -> Floats:
         """(rows, classes) of packed codes (columns, rows)."""
         out = np.empty((codes.shape[1], len(self.prior)))
-        for span, z in self.line.blocks(codes):
-            out[span] = self.terms(self.near(z, self.neighbours + 1))
+        for span, z in self.normal_scores.blocks(codes):
+            out[span] = self.terms(self.nearest(z, self.k + 1))
         return out
 
     def leave_one_out(self, codes: Array, y: NDArray[np.int32], unit: Floats) -> Floats:
-        """The same for rows that were learned, each without itself, if it is among the kept ones."""
+        """(rows, classes) of learned rows, each without itself if it is in the sample."""
         out = np.empty((codes.shape[1], len(self.prior)))
-        kept, codes = self.rows, retyped(codes, self.rows.dtype)
-        for span, z in self.line.blocks(codes):
-            near = self.near(z, self.neighbours + 2)
+        sample, codes = self.codes, retyped(codes, self.codes.dtype)
+        for span, z in self.normal_scores.blocks(codes):
+            near = self.nearest(z, self.k + 2)
             row, place = np.nonzero((near.distance == 0) & (self.label[near.row] == y[span, None]))
-            same = (kept[:, near.row[row, place]] == codes[:, span][:, row]).all(axis=0)
+            same = (sample[:, near.row[row, place]] == codes[:, span][:, row]).all(axis=0)
             own = np.full(len(z), -1, dtype=np.int32)
             own[row[same]] = near.row[row[same], place[same]]
             out[span] = self.terms(_without(near, own, unit[span]))
         return out
 
+    def again(self, s: EnsembleStatistics) -> Neighbors:
+        """The same choices over another row sample."""
+        return replace(self, codes=s.sample_codes, label=s.sample_label, weight=s.sample_weight)
+
     def export(self, weight: float) -> Json:
-        """As a file for other languages has it."""
-        starts = self.line.start.tolist()
+        """As exports hold it."""
+        missing = self.codes == np.iinfo(self.codes.dtype).max
         return {
             "weight": weight,
-            "scale": [
-                {"column": int(j), "value": self.line.value[starts[i] : starts[i + 1]].tolist()}
-                for i, j in enumerate(self.line.column)
-            ],
+            "scale": self.normal_scores.export(),
             "root": None if self.root is None else [plain(row[: i + 1]) for i, row in enumerate(self.root)],
-            "rows": np.where(self.rows == np.iinfo(self.rows.dtype).max, -1, self.rows.astype(np.int64)).T.tolist(),
+            "rows": np.where(missing, -1, self.codes.astype(np.int64)).T.tolist(),
             "label": self.label.tolist(),
             "row_weight": plain(self.weight),
             "prior": plain(self.prior),
-            "neighbours": self.neighbours,
-            "counts": self.counts,
+            "k": self.k,
+            "pseudo_count": self.pseudo_count,
         }
 
 
 def choose(
-    s: EnsembleStatistics, number: Array, y: NDArray[np.int32], unit: Floats, w: Floats, start: Floats, prior: Floats
-) -> tuple[Nearest, Floats] | None:
-    """The part, and its left-out terms (rows, classes) for the first kept rows, those of y, which judge with weights w.
-    None where there is nothing to look through."""
-    line, count = scale(s, number), len(s.row_label)
-    if count < LEAST or not 0 < len(line.column) * count <= NUMBERS:
+    s: EnsembleStatistics, numeric: Array, y: NDArray[np.int32], unit: Floats, w: Floats, start: Floats, prior: Floats
+) -> tuple[Neighbors, Floats] | None:
+    """The component and its LOO terms (rows, classes) for the first rows of the sample, those of y with weights w.
+
+    None where there is nothing to search.
+    """
+    line, count = _scores(s, numeric), len(s.sample_label)
+    if count < MIN_ROWS or not 0 < len(line.column) * count <= MAX_NUMBERS:
         return None
-    z, m = np.ascontiguousarray(line.read(s.rows)), len(y)
-    few, K = slice(0, JUDGES), len(prior)
-    found = list[tuple[float, Nearest, Near]]()
-    for root in _metrics(z, s.row_label, s.row_weight, K):
-        one = Nearest(line, root, s.rows, s.row_label, s.row_weight, prior, NEIGHBOURS[0], ROWS[0])
-        near = _without(one.near(z[:m], NEIGHBOURS[-1] + 2), np.arange(m, dtype=np.int32), unit)
-        judged = near.first(JUDGES)
-        for k in [k for k in NEIGHBOURS if k < count - 1]:
-            classes = _classes(judged, k, s.row_label, K)
-            for r in ROWS:
-                loss = tempered(start[few], _logs(classes, r, prior), y[few], w[few], PULL, TO, 0.02)[1]
-                found.append((loss, replace(one, neighbours=k, counts=r), near))
+    z, m = np.ascontiguousarray(line.read(s.sample_codes)), len(y)
+    few, K = slice(0, SELECTION_ROWS), len(prior)
+    pull = (TEMPERATURE_PULL, TEMPERATURE_CENTRE, 0.02)
+    sample = (s.sample_codes, s.sample_label, s.sample_weight)
+    found = list[tuple[float, Neighbors, NearestRows]]()
+    for root in _metrics(z, s.sample_label, s.sample_weight, K):
+        one = Neighbors(line, root, *sample, prior, NEIGHBORS[0], PSEUDO_COUNTS[0])
+        near = _without(one.nearest(z[:m], NEIGHBORS[-1] + 2), np.arange(m, dtype=np.int32), unit)
+        selection = near.first(SELECTION_ROWS)
+        for k in [k for k in NEIGHBORS if k < count - 1]:
+            weights = _class_weights(selection, k, s.sample_label, K)
+            for r in PSEUDO_COUNTS:
+                loss = tempered(start[few], _log_lift(weights, r, prior), y[few], w[few], *pull)[1]
+                found.append((loss, replace(one, k=k, pseudo_count=r), near))
     _, best, near = min(found, key=lambda each: each[0])
     return best, best.terms(near)
 
 
-def again(s: EnsembleStatistics, old: Nearest) -> Nearest:
-    """The part of another tally, with all that was chosen."""
-    return replace(old, rows=s.rows, label=s.row_label, weight=s.row_weight)
-
-
-def scale(s: EnsembleStatistics, number: Array) -> gaussian_copula.Scale:
-    """What levels stand for: normal scores of the columns that are numbers, indicators of frequent levels."""
-    column, values, ordered = list[int](), list[Floats](), set(number.tolist())
-    for j, n in enumerate(np.split(s.single.sum(axis=0), np.cumsum(s.sizes)[:-1])):
-        if (n > 0).sum() < 2:
-            continue
-        own = [gaussian_copula.normal_scores(n)] if j in ordered else gaussian_copula.indicators(n)
-        column += [j] * len(own)
-        values += [np.append(value, 0.0) for value in own]
-    start = np.cumsum([0, *map(len, values)]).astype(np.int64)
-    return gaussian_copula.Scale(np.array(column, dtype=np.int32), start, np.concatenate([*values, np.empty(0)]))
+def _scores(s: EnsembleStatistics, numeric: Array) -> gaussian_copula.NormalScores:
+    """Normal scores of numeric columns, indicators of the frequent levels of the others."""
+    is_numeric = set(numeric.tolist())
+    return gaussian_copula.scores_of(
+        (j, [gaussian_copula.normal_scores(n)] if j in is_numeric else gaussian_copula.indicators(n))
+        for j, n in enumerate(np.split(s.single.sum(axis=0), np.cumsum(s.sizes)[:-1]))
+        if (n > 0).sum() > 1
+    )
 
 
 def _metrics(z: Floats, y: NDArray[np.int32], w: Floats, K: int) -> Iterator[Floats | None]:
+    """The Euclidean metric, and Mahalanobis by the covariance within classes."""
     yield None
-    if z.shape[1] > TURNED:
+    if z.shape[1] > MAX_METRIC_DIMENSIONS:
         return
-    own = gaussian_copula.sums(z, y, w, K)
+    own = gaussian_copula.statistics(z, y, w, K)
     pooled = gaussian_copula.Statistics(own.n.sum(keepdims=True), own.mean[:1], own.scatter.sum(axis=0, keepdims=True))
-    found = gaussian_copula.normals(pooled, 1.0, DIAGONAL, np.inf)
+    found = gaussian_copula.discriminant(pooled, 1.0, METRIC_SHRINKAGE, np.inf)
     if found is not None:
         yield np.ascontiguousarray(np.tril(found.root[0]))
 
 
-def _without(near: Near, own: NDArray[np.int32], unit: Floats) -> Near:
-    """One neighbour less: the row itself, kept row `own` (−1: it is none), if nothing is left of it, else the last."""
+def _without(near: NearestRows, own: NDArray[np.int32], unit: Floats) -> NearestRows:
+    """One neighbour less: the row itself (own, −1: not in the sample) if no weight of it is left, else the last."""
     here = near.row == np.where(own < 0, -2, own)[:, None]
     rows, place = np.arange(len(own)), here.argmax(axis=1)
     among = here.any(axis=1)
@@ -185,15 +180,15 @@ def _without(near: Near, own: NDArray[np.int32], unit: Floats) -> Near:
     weight[rows[among], place[among]] = np.maximum(left[among], 0.0)
     at = np.arange(near.row.shape[1] - 1)
     take = at + (gone[:, None] & (at >= place[:, None]))
-    return Near(
+    return NearestRows(
         np.take_along_axis(near.row, take, axis=1),
         np.take_along_axis(near.distance, take, axis=1),
         np.take_along_axis(weight, take, axis=1),
     )
 
 
-def _classes(near: Near, k: int, label: NDArray[np.int32], K: int) -> Floats:
-    """n_c: (rows, classes). Where there is no next row, all count alike; where it is at no distance, too."""
+def _class_weights(near: NearestRows, k: int, label: NDArray[np.int32], K: int) -> Floats:
+    """n_c (rows, classes). Where there is no next row, or it is at distance 0, all neighbours count alike."""
     index, n = near.row[:, :k], len(near.row)
     h = near.distance[:, k : k + 1]
     away = np.divide(near.distance[:, :k], h, out=np.zeros((n, k)), where=(h > 0) & (index >= 0))
@@ -202,5 +197,5 @@ def _classes(near: Near, k: int, label: NDArray[np.int32], K: int) -> Floats:
     return np.asarray(np.bincount(at.ravel(), own.ravel(), n * K), dtype=np.float64).reshape(n, K)
 
 
-def _logs(n: Floats, r: float, prior: Floats) -> Floats:
+def _log_lift(n: Floats, r: float, prior: Floats) -> Floats:
     return np.asarray(np.log((n + r * prior) / ((n.sum(axis=1, keepdims=True) + r) * prior)))

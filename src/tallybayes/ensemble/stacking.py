@@ -1,5 +1,9 @@
-"""How much each part of an ensemble is believed: weights of its terms, each row's without that row, by a ridge that
-halves of the rows choose; and what such rows tell of new ones."""
+"""Stacking (Wolpert 1992; Breiman 1996): ridge multinomial logistic regression on leave-one-out predictions.
+
+The meta-features are the leave-one-out log-likelihood terms of the components, by group of columns where a component
+has one for each. Their weights are shrunk towards a temperature for each component; the ridge is chosen by 2-fold
+cross-validation over the row sample, which also gives the estimated log-loss of new rows.
+"""
 
 from __future__ import annotations
 
@@ -15,164 +19,156 @@ from tallybayes.utils.array_types import Array, Floats
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
 
-STEPS = 8  # of the weights, at most
-TIMES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # ridges that may be tried, times the usual one
-USUAL = 3  # which of them is
-OLD_TIMES = TIMES[2:]  # of edition 0
-HALVES = 100  # rows from which they are
-TELLING = 10  # rows from which halves tell what is to be expected of new ones
-OF_ALL = 0.1  # how far weights of all rows are from those of halves, on the way to what they make of their own rows
-RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
-PULL, TO = 4.0, 0.3  # how strongly a temperature is drawn to what most parts have
+MAX_STEPS = 8  # Newton steps of one fit
+RIDGE_FACTORS = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # to choose from, times the default ridge
+DEFAULT_FACTOR = 3  # index of the factor 1
+RIDGE, RIDGE_PER_ROW = 2.0, 5000.0  # the default ridge: RIDGE + RIDGE_PER_ROW / rows
+MIN_ROWS_TO_TUNE = 100  # for choosing the ridge, and for boosting
+MIN_ROWS_TO_ESTIMATE = 10  # for a cross-validated log-loss
+OPTIMISM = 0.1  # share of the way from the cross-validated loss to the resubstitution loss that full data gains
+TEMPERATURE_PULL, TEMPERATURE_CENTRE = 4.0, 0.3  # prior rows of a component's temperature, and where they draw it
+BY_COMPONENT = ("class_trees", "neighbors", "gaussian")  # components with one meta-feature in all
 
 
-def bounded(ensemble: Ensemble) -> NDArray[np.bool_] | None:
-    """The planes whose weights may not fall below 0. Naive Bayes may: it corrects what the others say of a column."""
-    if not ensemble.edition:
-        return None
-    free = [part.name == "naive" and part.centre == 0 for part in ensemble.named_parts]
-    return np.concatenate([np.full(part.planes, not f) for part, f in zip(ensemble.named_parts, free, strict=True)])
+def nonnegative(ensemble: Ensemble) -> NDArray[np.bool_]:
+    """Which meta-features need weights ≥ 0: all but naive Bayes, which offsets what others say of a column."""
+    free = [part.name == "naive" and part.share == 0 for part in ensemble.components]
+    return np.concatenate([np.full(part.size, not f) for part, f in zip(ensemble.components, free, strict=True)])
 
 
-def shared_by(ensemble: Ensemble) -> Floats | None:
-    """How many columns share each plane: so many times its weight is drawn to its centre. None in edition 0."""
-    if not ensemble.edition:
-        return None
-    each = np.bincount(ensemble.plane_of).astype(np.float64)
-    alone = ("class_trees", "target_encoding", "neighbors", "gaussian")
-    return np.concatenate([np.ones(part.planes) if part.name in alone else each for part in ensemble.named_parts])
+def group_sizes(ensemble: Ensemble) -> Floats:
+    """How many columns share each meta-feature: its ridge is multiplied by that."""
+    each = np.bincount(ensemble.column_group).astype(np.float64)
+    single = (*BY_COMPONENT, "target_encoding")
+    return np.concatenate([np.ones(part.size) if part.name in single else each for part in ensemble.components])
 
 
-class Crossed(NamedTuple):
-    """Each half of the rows with the weights of the other half: their log-loss, and the joint of each row."""
-
-    told: Told
-    joint: Floats
-
-
-class Weighted(NamedTuple):
-    """crossed: None where rows are too few to tell."""
-
-    ridge: float
-    weights: Floats
-    biases: Floats
-    steps: int
-    crossed: Crossed | None
-
-
-def of_parts(ensemble: Ensemble, terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> Weighted:
-    """One weight for each part, and one for each column of levels: what no temperature can tell."""
-    runs = [
-        slice(part.first + i, part.first + (i + 1 if part.name == "target_encoding" else part.planes))
-        for part in ensemble.named_parts
-        for i in range(part.planes if part.name == "target_encoding" else 1)
-    ]
-    few = np.stack([terms[run].sum(axis=0, dtype=np.float32) for run in runs])
-    first = np.array([centre[run.start] for run in runs])
-    each = np.ones(len(runs))
-    found = of_planes(few, y, w, start, first, each > 0, each)
-    return found._replace(weights=np.repeat(found.weights, [run.stop - run.start for run in runs]))
-
-
-def of_planes(
-    terms: Array,
-    y: Array,
-    w: Floats,
-    start: Floats,
-    centre: Floats,
-    bounded: NDArray[np.bool_] | None,
-    shared: Floats | None,
-) -> Weighted:
-    """The ridge, the weights and biases, and the steps taken. Of several ridges the one is taken with which the weights
-    of each half of the rows do best on the other half."""
-
-    same = None if (w[w > 0] == 1).all() else w
-    odd = np.arange(len(y)) % 2 == 1
-    rows = _core.StackingSearch(terms, np.where(w > 0, y, -1).astype(np.int32), same, start, odd)
-
-    def fit(ridge: float, half: bool | None, first: Floats | None) -> tuple[Floats, Floats, float, int]:
-        pull = ridge * np.append(np.ones(len(terms)) if shared is None else shared, 1.0)  # the last: that of the biases
-        return rows.fit(half, centre, pull, bounded, (STEPS, first))
-
-    def loss(ridge: float) -> float:
-        total = 0.0
-        for i, half in enumerate((False, True)):
-            v, b, _, _ = fit(ridge, half, None if shared is None else found[i])
-            found[i] = np.concatenate([v, b])
-            total += rows.loss(not half, v, b)
-        tried[total] = [each for each in found if each is not None]
-        return total
-
-    def crossed_joint(of_halves: Sequence[Floats]) -> Floats:
-        """Of each row, with the weights of the half that it is not in."""
-        each = np.empty_like(start)
-        for half, both in zip((False, True), of_halves, strict=True):
-            v, b = both[: len(terms)], both[len(terms) :]
-            others = odd != half
-            each[others] = (start + b + _core.weighted_terms(terms, v))[others]
-        return each
-
-    tried = dict[float, list[Floats]]()  # the weights and biases of both halves, by their loss
-    found: list[Floats | None] = [None, None]  # of each half with the ridge tried last: close to those with the next
-    plain = RIDGE[0] + RIDGE[1] / max(1.0, float(w.sum()))
-    ridge, crossed = plain, None
-    if (w > 0).sum() >= HALVES:
-        if shared is None:
-            ridge = min((plain * f for f in OLD_TIMES), key=loss)
-        else:
-            factor, least = _least(lambda f: loss(plain * f))
-            joint = crossed_joint(tried[least])
-            ridge, crossed = plain * factor, Crossed(told(row_losses(joint, y), w), joint)
-    halves = [] if shared is None else [one for one in found if one is not None]
-    v, b, _, steps = fit(ridge, None, np.mean(halves, axis=0) if halves else None)
-    if crossed is None and shared is not None and (w > 0).sum() >= TELLING:  # too few to choose by, but not to tell
-        joint = crossed_joint(tried[loss(ridge)])
-        crossed = Crossed(told(row_losses(joint, y), w), joint)
-    return Weighted(ridge, v, b, steps, crossed)
-
-
-def _least(loss: Callable[[float], float]) -> tuple[float, float]:
-    """The factor of TIMES with the least loss, walked to from the usual one while it falls, then the vertex of the
-    parabola through it and its neighbours; and the least loss that was met."""
-    found = dict[int, float]()
-
-    def at(i: int) -> float:
-        if i not in found:
-            found[i] = loss(TIMES[i])
-        return found[i]
-
-    i, way = USUAL, -1 if at(USUAL - 1) < at(USUAL) else 1
-    while 0 <= i + way < len(TIMES) and at(i + way) < at(i):
-        i += way
-    if not 0 < i < len(TIMES) - 1:
-        return TIMES[i], at(i)
-    x, f = np.log(TIMES[i - 1 : i + 2]), [at(i + k) for k in (-1, 0, 1)]
-    left, right = (f[0] - f[1]) / (x[0] - x[1]), (f[2] - f[1]) / (x[2] - x[1])
-    bend = (right - left) / (x[2] - x[0])
-    vertex = (x[0] + x[1]) / 2 - left / (2 * bend) if bend != 0 else x[1]
-    return float(np.exp(np.clip(vertex, x[2], x[0]))), at(i)
-
-
-class Told(NamedTuple):
+class EstimatedLoss(NamedTuple):
     """A mean log-loss and its standard error."""
 
     loss: float
     error: float
 
 
-def told(losses: Floats, w: Floats) -> Told:
+class CrossFitted(NamedTuple):
+    """Each half of the rows with the weights of the other half: estimated log-loss, and the joint of each row."""
+
+    estimate: EstimatedLoss
+    joint: Floats
+
+
+class Stack(NamedTuple):
+    """Fitted stacking weights; cross_fitted: None for too few rows."""
+
+    ridge: float
+    weights: Floats
+    biases: Floats
+    steps: int
+    cross_fitted: CrossFitted | None
+
+
+def fit_by_component(ensemble: Ensemble, terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> Stack:
+    """One weight for each component, and one for each column of target encoding."""
+    spans = [
+        slice(part.first + i, part.first + (i + 1 if part.name == "target_encoding" else part.size))
+        for part in ensemble.components
+        for i in range(part.size if part.name == "target_encoding" else 1)
+    ]
+    sums = np.stack([terms[span].sum(axis=0, dtype=np.float32) for span in spans])
+    first = np.array([centre[span.start] for span in spans])
+    each = np.ones(len(spans))
+    found = fit(sums, y, w, start, first, each > 0, each)
+    return found._replace(weights=np.repeat(found.weights, [span.stop - span.start for span in spans]))
+
+
+def fit(
+    terms: Array,
+    y: Array,
+    w: Floats,
+    start: Floats,
+    centre: Floats,
+    nonnegative: NDArray[np.bool_],
+    group_size: Floats,
+) -> Stack:
+    """Weights of meta-features `terms` (features, rows, classes), with the ridge of least 2-fold log-loss."""
+
+    same = None if (w[w > 0] == 1).all() else w
+    odd = np.arange(len(y)) % 2 == 1
+    rows = _core.StackingSearch(terms, np.where(w > 0, y, -1).astype(np.int32), same, start, odd)
+
+    def fit_half(ridge: float, half: bool | None, first: Floats | None) -> tuple[Floats, Floats, float, int]:
+        pull = ridge * np.append(group_size, 1.0)  # the last: of the biases
+        return rows.fit(half, centre, pull, nonnegative, (MAX_STEPS, first))
+
+    def loss(ridge: float) -> float:
+        total = 0.0
+        for i, half in enumerate((False, True)):
+            v, b, _, _ = fit_half(ridge, half, found[i])
+            found[i] = np.concatenate([v, b])
+            total += rows.loss(not half, v, b)
+        tried[total] = [each for each in found if each is not None]
+        return total
+
+    def cross_fitted(halves: Sequence[Floats]) -> CrossFitted:
+        """Each row with the weights of the half that it is not in."""
+        each = np.empty_like(start)
+        for half, both in zip((False, True), halves, strict=True):
+            v, b = both[: len(terms)], both[len(terms) :]
+            others = odd != half
+            each[others] = (start + b + _core.weighted_terms(terms, v))[others]
+        return CrossFitted(mean_loss(row_losses(each, y), w), each)
+
+    tried = dict[float, list[Floats]]()  # the weights and biases of both halves, by their loss
+    found: list[Floats | None] = [None, None]  # of each half with the last ridge: a warm start for the next
+    default = RIDGE + RIDGE_PER_ROW / max(1.0, float(w.sum()))
+    ridge, crossed = default, None
+    if (w > 0).sum() >= MIN_ROWS_TO_TUNE:
+        factor, least = _best_factor(lambda f: loss(default * f))
+        ridge, crossed = default * factor, cross_fitted(tried[least])
+    halves = [one for one in found if one is not None]
+    v, b, _, steps = fit_half(ridge, None, np.mean(halves, axis=0) if halves else None)
+    if crossed is None and (w > 0).sum() >= MIN_ROWS_TO_ESTIMATE:
+        crossed = cross_fitted(tried[loss(ridge)])
+    return Stack(ridge, v, b, steps, crossed)
+
+
+def _best_factor(loss: Callable[[float], float]) -> tuple[float, float]:
+    """The ridge factor of least loss, by descent over RIDGE_FACTORS and then a parabola; and the least loss seen."""
+    found = dict[int, float]()
+
+    def at(i: int) -> float:
+        if i not in found:
+            found[i] = loss(RIDGE_FACTORS[i])
+        return found[i]
+
+    i, way = DEFAULT_FACTOR, -1 if at(DEFAULT_FACTOR - 1) < at(DEFAULT_FACTOR) else 1
+    while 0 <= i + way < len(RIDGE_FACTORS) and at(i + way) < at(i):
+        i += way
+    if not 0 < i < len(RIDGE_FACTORS) - 1:
+        return RIDGE_FACTORS[i], at(i)
+    x, f = np.log(RIDGE_FACTORS[i - 1 : i + 2]), [at(i + k) for k in (-1, 0, 1)]
+    left, right = (f[0] - f[1]) / (x[0] - x[1]), (f[2] - f[1]) / (x[2] - x[1])
+    curvature = (right - left) / (x[2] - x[0])
+    vertex = (x[0] + x[1]) / 2 - left / (2 * curvature) if curvature != 0 else x[1]
+    return float(np.exp(np.clip(vertex, x[2], x[0]))), at(i)
+
+
+def mean_loss(losses: Floats, w: Floats) -> EstimatedLoss:
+    """The weighted mean of row losses and its standard error."""
     total = max(float(w.sum()), 1e-300)
     mean = float(w @ losses) / total
-    return Told(mean, float(np.linalg.norm(w / total * (losses - mean))))
+    return EstimatedLoss(mean, float(np.linalg.norm(w / total * (losses - mean))))
 
 
-def expected(crossed: Told, own: float, gain: float) -> Told:
-    """What new rows can expect. crossed: of each half with the weights of the other; own: of all rows with their own
-    weights; gain: by how much corrections lowered the first. The weights of a half are worse than those of all rows,
-    which are as good as they seem to be to no row but their own: the truth lies between."""
-    loss = (crossed.loss - OF_ALL * max(crossed.loss - own, 0.0)) * (1 - gain / max(crossed.loss, 1e-300))
-    loss = max(loss, 0.0)
-    return Told(loss, crossed.error * loss / max(crossed.loss, 1e-300))
+def expected_loss(cross_validated: EstimatedLoss, resubstitution: float, gain: float) -> EstimatedLoss:
+    """The estimated log-loss of new rows.
+
+    The weights of half of the rows do worse than those of all rows, and these seem better on their own rows than they
+    are: the truth lies between. gain: by how much boosting lowered the cross-validated loss.
+    """
+    optimism = OPTIMISM * max(cross_validated.loss - resubstitution, 0.0)
+    loss = max((cross_validated.loss - optimism) * (1 - gain / max(cross_validated.loss, 1e-300)), 0.0)
+    return EstimatedLoss(loss, cross_validated.error * loss / max(cross_validated.loss, 1e-300))
 
 
 def row_losses(joint: Array, y: Array) -> Floats:

@@ -1,4 +1,7 @@
-"""The texts of an ensemble: how they are smoothed and how far they are believed, each beside all else that is known."""
+"""Text columns of a BayesClassifier: multinomial models of words (McCallum & Nigam 1998), weighted beside the rest.
+
+The smoothing of each text and its weight are chosen by leave-one-out, given the other columns and the texts before it.
+"""
 
 from __future__ import annotations
 
@@ -16,84 +19,75 @@ from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Array, Floats
 
 ALPHAS = (1.0, 0.3, 0.1, 0.03)
-JUDGES = 4000  # rows that are left out, in spans that lie apart
-SPANS = 20
-TURNS = 4  # of the two weights
-WORTH = 5e-4  # of log-loss
-PULL = 1.0  # towards a weight of 1: a few rows without a mistake would want it to be infinite
+SELECTION_ROWS, SPANS = 4000, 20  # leave-one-out rows, and spans of the table that they are taken from
+ROUNDS = 4  # of coordinate descent over the two weights
+MIN_GAIN = 5e-4  # of log-loss, below which a side has no weight
+PULL = 1.0  # prior rows that draw a weight to 1: a few rows without an error would make it infinite
 
 
-def weighed(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fitted:
-    """The texts with the smoothing and the weight that tell the rows best, each without itself.
-
-    A text is judged beside the other columns and the texts before it, so that what they say already counts once.
-    """
+def fit_texts(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fitted:
+    """The model with the smoothing and weight of each text, and the weight of the other columns, chosen by LOO."""
     texts = [(t, d) for t in fitted.terms if isinstance(d := t.distribution, Words)]
-    others = tuple(_trusted(t, 1.0) for t in fitted.terms if not isinstance(t.distribution, Words))
-    parts = _parts(rows)
-    prior, known = _leave_one_out(replace(fitted, terms=others).estimate(priors), parts, priors, starts)
+    others = tuple(_weighted(t, 1.0) for t in fitted.terms if not isinstance(t.distribution, Words))
+    spans = _spans(rows)
+    prior, known = _leave_one_out(replace(fitted, terms=others).estimate(priors), spans, priors, starts)
     joint = prior + known
-    y = np.concatenate([part.classes_of_rows for part in parts])
-    w = np.concatenate([np.ones(part.n) if part.w is None else part.w for part in parts])
+    y = np.concatenate([span.classes_of_rows for span in spans])
+    w = np.concatenate([np.ones(span.n) if span.w is None else span.w for span in spans])
     w, y = np.where(y < 0, 0.0, w), np.maximum(y, 0)
     chosen: list[Term] = []
     for term, words in texts:
-        best, loss, joined = term, np.inf, joint
+        best, loss, best_joint = term, np.inf, joint
         for alpha in ALPHAS:
             plain = replace(words, alpha=alpha, weight=1.0)
             tried = replace(term, distribution=plain)
-            _, says = _leave_one_out(replace(fitted, terms=(tried,)).estimate(priors), parts, priors, starts)
-            beta = temperature.best_temperature(joint, says, y, w, PULL)
-            found = -temperature.score(temperature.posterior(joint, says, beta), y, w)
+            _, own = _leave_one_out(replace(fitted, terms=(tried,)).estimate(priors), spans, priors, starts)
+            weight = temperature.best_temperature(joint, own, y, w, PULL)
+            found = -temperature.score(temperature.posterior(joint, own, weight), y, w)
             if found < loss:
-                best, loss = replace(term, distribution=replace(plain, weight=beta)), found
-                joined = joint + beta * says
+                best, loss = replace(term, distribution=replace(plain, weight=weight)), found
+                best_joint = joint + weight * own
         chosen.append(best)
-        joint = joined
+        joint = best_joint
     if others:
-        trust, belief = _balance(prior, known, joint - prior - known, y, w)
-        others = tuple(_trusted(t, trust) for t in others)
-        chosen = [_believed(t, belief) for t in chosen]
+        weight, of_texts = _balance(prior, known, joint - prior - known, y, w)
+        others = tuple(_weighted(t, weight) for t in others)
+        chosen = [_weighted(t, of_texts) for t in chosen]
     by_columns = {t.columns: t for t in (*others, *chosen)}
     return replace(fitted, terms=tuple(by_columns[t.columns] for t in fitted.terms))
 
 
-def _balance(prior: Floats, known: Floats, says: Floats, y: Array, w: Floats) -> tuple[float, float]:
-    """How many times the other columns count, and the texts: both together tell the rows best, each without itself.
+def _balance(prior: Floats, known: Floats, texts: Floats, y: Array, w: Floats) -> tuple[float, float]:
+    """The weights of the other columns (at most 1) and of the texts with the least LOO log-loss together.
 
-    The weights of the other columns were chosen without the texts. Where these tell the class, the others have less to
-    add, and their noise harms more; there is no reason to believe them more than that. Who adds less than WORTH to the
-    other does not count at all.
+    The stacking weights of the other columns were fitted without the texts. Where texts predict the class, the others
+    have less to add and their noise harms more. A side that adds less than MIN_GAIN has weight 0.
     """
 
-    def loss(trust: float, belief: float) -> float:
-        return -temperature.score(temperature.posterior(prior + trust * known, says, belief), y, w)
+    def loss(weight: float, of_texts: float) -> float:
+        return -temperature.score(temperature.posterior(prior + weight * known, texts, of_texts), y, w)
 
-    trust, belief = 1.0, 1.0
-    for _ in range(TURNS):
-        trust = min(1.0, temperature.best_temperature(prior + belief * says, known, y, w, PULL))
-        belief = temperature.best_temperature(prior + trust * known, says, y, w, PULL)
-    both = loss(trust, belief)
-    alone = temperature.best_temperature(prior, says, y, w, PULL)
-    if loss(0.0, alone) < min(both + WORTH, loss(1.0, 0.0)):
-        return 0.0, alone
-    return (1.0, 0.0) if loss(1.0, 0.0) < both + WORTH else (trust, belief)
-
-
-def _trusted(term: Term, trust: float) -> Term:
-    assert isinstance(term.distribution, Ensemble)
-    return replace(term, distribution=replace(term.distribution, trust=trust))
+    weight, of_texts = 1.0, 1.0
+    for _ in range(ROUNDS):
+        weight = min(1.0, temperature.best_temperature(prior + of_texts * texts, known, y, w, PULL))
+        of_texts = temperature.best_temperature(prior + weight * known, texts, y, w, PULL)
+    both = loss(weight, of_texts)
+    texts_alone = temperature.best_temperature(prior, texts, y, w, PULL)
+    if loss(0.0, texts_alone) < min(both + MIN_GAIN, loss(1.0, 0.0)):
+        return 0.0, texts_alone
+    return (1.0, 0.0) if loss(1.0, 0.0) < both + MIN_GAIN else (weight, of_texts)
 
 
-def _believed(term: Term, belief: float) -> Term:
-    words = term.distribution
-    assert isinstance(words, Words)
-    return replace(term, distribution=replace(words, weight=belief * words.weight))
+def _weighted(term: Term, weight: float) -> Term:
+    """An ensemble with this weight, or a text with its weight times this."""
+    own = term.distribution
+    assert isinstance(own, Ensemble | Words)
+    return replace(term, distribution=replace(own, weight=weight * own.weight if isinstance(own, Words) else weight))
 
 
-def _parts(rows: Rows) -> list[Rows]:
+def _spans(rows: Rows) -> list[Rows]:
     """Spans of rows, evenly over the table; all rows if they are few."""
-    step = max(1, JUDGES // SPANS)
+    step = max(1, SELECTION_ROWS // SPANS)
     starts = range(0, rows.n, max(step, -(-rows.n // SPANS)))
     out = []
     for first in starts:
@@ -105,6 +99,6 @@ def _parts(rows: Rows) -> list[Rows]:
     return out
 
 
-def _leave_one_out(fitted: Fitted, parts: list[Rows], priors: object, starts: Starts) -> tuple[Floats, Floats]:
-    found = [fitted.leave_one_out(part, priors, starts) for part in parts]
+def _leave_one_out(fitted: Fitted, spans: list[Rows], priors: object, starts: Starts) -> tuple[Floats, Floats]:
+    found = [fitted.leave_one_out(span, priors, starts) for span in spans]
     return np.concatenate([prior for prior, _ in found]), np.concatenate([likelihood for _, likelihood in found])

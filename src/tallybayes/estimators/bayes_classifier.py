@@ -7,20 +7,19 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes.data.encoding import Coded
 from tallybayes.data.schema import Schema
 from tallybayes.distributions import Words
 from tallybayes.distributions.networks.joint_counts import packed
-from tallybayes.ensemble.ensemble_distribution import EDITION, WEIGHTING, Ensemble, only
+from tallybayes.ensemble.ensemble_distribution import WEIGHTING, Ensemble, only
 from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 from tallybayes.ensemble.ensemble_summary import describe
 from tallybayes.ensemble.fitting import smooth_prior
-from tallybayes.ensemble.generative_network import log_density
-from tallybayes.ensemble.layout import CodedRows, Columns, Recipe, choose, identifiers
-from tallybayes.ensemble.row_sample import tokens_of
-from tallybayes.ensemble.text_component import weighed
+from tallybayes.ensemble.layout import CodedRows, Recipe, columns_of, lay_out
+from tallybayes.ensemble.networks import log_density
+from tallybayes.ensemble.stacking import BY_COMPONENT
+from tallybayes.ensemble.text_component import fit_texts
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import random_of
@@ -33,60 +32,77 @@ from tallybayes.structure.graph import Graph, shown
 from tallybayes.utils.array_types import Floats
 from tallybayes.utils.progress import stage, step
 
-LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
-CONTEXTS = 8  # where they are asked for, and effort has none
+INTERVALS = 255  # of a number, of which every component makes its own bins
+CLASS_TREES = 8  # where parts asks for them and effort has none
 PARTS = ("networks", "naive", "target_encoding", "gaussian", "neighbors", "class_trees", "boosting")
 EFFORTS = {
-    "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
-    "balanced": Recipe(16, 16, 4, 0, gaussian=True, weighting="features", corrections=1),
-    "best": Recipe(
-        informed=24,
-        even=24,
-        naive=8,
-        contexts=120,
+    "fast": Recipe(
+        networks=4,
+        uniform_networks=4,
+        naive=0,
+        class_trees=0,
+        gaussian=True,
+        weighting="temperature",
+        cells_per_row=8,
+    ),
+    "balanced": Recipe(
+        networks=16,
+        uniform_networks=16,
+        naive=4,
+        class_trees=0,
         gaussian=True,
         weighting="features",
-        nearest=True,
-        corrections=3,
-        few=500,
-        tries=8,
-        per_row=32,
-        per_class=16,
+        boosting=1,
+    ),
+    "best": Recipe(
+        networks=24,
+        uniform_networks=24,
+        naive=8,
+        class_trees=120,
+        gaussian=True,
+        weighting="features",
+        neighbors=True,
+        boosting=3,
+        few_rows=500,
+        tree_tries=8,
+        cells_per_row=32,
+        cells_per_row_and_class=16,
     ),
 }
 
 
 class BayesClassifier(TallyClassifier):
-    """The one to use when you do not want to choose: give it a table, and nothing needs to be tuned.
+    """A stacked ensemble for tables of any kind, with nothing to tune: the one to use when you do not want to choose.
 
-    An ensemble of small Bayesian networks and a Gaussian discriminant, all of them counts, with a weight for each part
-    and feature that the rows choose by leave-one-out.
-
-    Every network has its own cuts and up to four super-parents, on which all columns depend. P(x | class, parents)
-    backs off to fewer parents as strongly as leave-one-out finds best. The logarithms are averaged over the networks,
-    and the averages weighted.
+    Averaged Bayesian networks, naive Bayes, smoothed target encoding and a Gaussian discriminant on normal scores are
+    stacked by a ridge logistic regression on their leave-one-out predictions; gradient-boosted oblivious trees fit the
+    residuals. With effort='best' k-nearest neighbours or class trees take part too. Networks, naive Bayes and the
+    discriminant are generative and kept as sufficient statistics; stacking, trees, neighbours and boosting are chosen
+    on a sample of at most 8,000 rows.
 
     Parameters
     ----------
     effort : {'balanced', 'fast', 'best'}, default='balanced'
-        'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
-        a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' half as many networks
-        again, longer searches for corrections, and 120 contexts below 500 rows, from there on the nearest rows.
+        'fast': 8 networks, target encoding, a Gaussian discriminant, and a temperature for each part in place of
+        stacking weights. 'balanced': 32 networks, naive Bayes on finer bins, target encoding, a Gaussian discriminant,
+        stacking weights by column, and boosting. 'best': 48 networks, a longer search for boosted trees, and 120 class
+        trees below 500 rows or k-nearest neighbours from 500 rows on.
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
         "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
         model makes this one use the same levels and bins.
     members : int, default=None
-        How many networks, in place of what effort says.
+        The number of networks, in place of that of effort.
     parents : int, default=None
-        How many super-parents a network has at most, in place of what effort says. 0 makes every network a naive Bayes.
+        The largest number of super-parents of a network, in place of that of effort. 0 makes every network a naive
+        Bayes.
     parts : sequence of str, default=None
         The components, some of 'networks', 'naive', 'target_encoding', 'gaussian', 'neighbors', 'class_trees' and
         'boosting'. None: those of effort; target encoding takes part where a category has more than ten levels.
         Boosting fits the residuals of the stacked other components, so it needs at least one of them.
     weighting : {'features', 'temperature', 'none'}, default=None
-        'features': each part has a weight for each column; 'temperature': one number for each part makes it as sure as
-        it should be; 'none': the terms are added as they are. None: what effort says.
+        'features': stacking weights for each part and column; 'temperature': one temperature for each part; 'none': the
+        log-likelihoods are added as they are. None: that of effort.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
         back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
@@ -99,11 +115,11 @@ class BayesClassifier(TallyClassifier):
     unseen : {'ignore', 'error'}, default='ignore'
         How predict treats an unseen category: as a missing value (with one warning), or as an error.
     random_state : int, RandomState or None, default=0
-        What the contexts of 'best' are drawn with, below 500 rows: which columns they try. The same number gives the
-        same bits. Without contexts nothing is drawn, and every number gives the same.
+        Seed of the columns that class trees try. The same number gives the same bits. Without class trees nothing is
+        random.
     tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
-        rows of fit. The weights are chosen so that it has little to do.
+        True: the log-likelihood is multiplied by ``temperature_``, chosen by leave-one-out over all rows of fit. The
+        stacking weights leave it near 1.
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
@@ -113,9 +129,9 @@ class BayesClassifier(TallyClassifier):
     Attributes
     ----------
     weights_ : dict
-        How much each part is believed, for each column where it has a weight for each.
+        The stacking weights by part, and by column where a part has one for each.
     graph_ : Graph
-        Who depends on whom, of a model with one network such as ``network(0)`` gives; else an AttributeError.
+        The graph of a model with one network, such as ``network(0)`` gives; else an AttributeError.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -222,27 +238,27 @@ class BayesClassifier(TallyClassifier):
         return int(random_of(self.random_state).randint(2**31 - 1))
 
     def _recipe(self) -> Recipe:
-        found = EFFORTS[self.effort]
-        if self.parts is not None:
-            balanced = EFFORTS["balanced"]
+        found, balanced, parts = EFFORTS[self.effort], EFFORTS["balanced"], self.parts
+        if parts is not None:
             found = replace(
                 found,
-                informed=found.informed if "networks" in self.parts else 0,
-                even=found.even if "networks" in self.parts else 0,
-                naive=(found.naive or balanced.naive) if "naive" in self.parts else 0,
-                contexts=(found.contexts or CONTEXTS) if "class_trees" in self.parts else 0,
-                few=None,
-                nearest="neighbors" in self.parts,
-                gaussian="gaussian" in self.parts,
-                levels="target_encoding" in self.parts,
-                corrections=(found.corrections or balanced.corrections) if "boosting" in self.parts else 0,
+                networks=found.networks if "networks" in parts else 0,
+                uniform_networks=found.uniform_networks if "networks" in parts else 0,
+                naive=(found.naive or balanced.naive) if "naive" in parts else 0,
+                target_encoding="target_encoding" in parts,
+                gaussian="gaussian" in parts,
+                neighbors="neighbors" in parts,
+                class_trees=(found.class_trees or CLASS_TREES) if "class_trees" in parts else 0,
+                few_rows=None,
+                boosting=(found.boosting or balanced.boosting) if "boosting" in parts else 0,
             )
-        if self.members is not None and found.informed:
-            found = replace(found, informed=int(self.members) - int(self.members) // 2, even=int(self.members) // 2)
+        if self.members is not None and found.networks:
+            half = int(self.members) // 2
+            found = replace(found, networks=int(self.members) - half, uniform_networks=half)
         if self.parents is not None:
             found = replace(found, parents=int(self.parents))
         weighting = found.weighting if self.weighting is None else self.weighting
-        return replace(found, weighting=weighting, corrections=found.corrections if weighting == "features" else 0)
+        return replace(found, weighting=weighting, boosting=found.boosting if weighting == "features" else 0)
 
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha}
@@ -255,14 +271,14 @@ class BayesClassifier(TallyClassifier):
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         texts = [j for j, kind in enumerate(schema.kinds) if kind == "text"]
         others = tuple(j for j in range(schema.d) if j not in texts)
-        ensemble = Ensemble(columns=len(others), method="frequency", bins=LEVELS, edition=EDITION, **self._options())
+        ensemble = Ensemble(columns=len(others), method="frequency", bins=INTERVALS, **self._options())
         return (*((Term(ensemble, others),) if others else ()), *(Term(Words(), (j,)) for j in texts))
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         if not all(isinstance(term.distribution, Ensemble | Words) for term in fitted.terms):
             return self._choose(fitted.schema)
         recipe = self._recipe()
-        options = {"weighting": recipe.weighting, "boosting": recipe.corrections, **self._options()}
+        options = {"weighting": recipe.weighting, "boosting": recipe.boosting, **self._options()}
         return tuple(
             replace(t, distribution=replace(t.distribution, **options)) if isinstance(t.distribution, Ensemble) else t
             for t in fitted.terms
@@ -273,10 +289,10 @@ class BayesClassifier(TallyClassifier):
             self._members(fitted, t, rows) if isinstance(t.distribution, Ensemble) else t for t in fitted.terms
         )
         fitted = replace(fitted, terms=terms)
-        return weighed(fitted, rows, self._prior(), self._start) if "text" in fitted.schema.kinds else fitted
+        return fit_texts(fitted, rows, self._prior(), self._start) if "text" in fitted.schema.kinds else fitted
 
     def _members(self, fitted: Fitted, term: Term, rows: Rows) -> Term:
-        """The networks and other parts, laid out and counted."""
+        """Lay out the components and count their chains and moments."""
         y, w = rows.classes_of_rows, rows.w
         ensemble, data, s = term.distribution, rows.of(term), term.statistics
         assert isinstance(data, Coded)
@@ -286,23 +302,23 @@ class BayesClassifier(TallyClassifier):
             for span, codes, _ in packed(data, s.sizes):
                 yield codes, y[span], None if w is None else w[span]
 
-        columns = _columns(s, fitted.weight, data, np.array([j in fitted.schema.cuts for j in term.columns]))
-        _say_ignored([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.ids).tolist()])
+        numeric = np.array([j in fitted.schema.cuts for j in term.columns])
+        columns = columns_of(s, fitted.weight, data.known, data.n, numeric)
+        _warn_identifiers([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.identifier).tolist()])
         stage("laying out networks")
-        chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s.kept, self._seed()))
-        chains, normal = chosen.nothing(fitted.K, w is not None)
+        chosen = replace(ensemble, **lay_out(columns, self._recipe(), batches, s.sample, self._seed()))
+        chains, gaussian = chosen.no_counts(fitted.K, w is not None)
         stage("counting networks", data.n)
         for codes, labels, weights in batches():
-            normal = chosen.count(codes, labels, weights, chains, normal)
+            gaussian = chosen.count(codes, labels, weights, chains, gaussian)
             step(len(labels))
-        statistics = EnsembleStatistics.of(s.single, s.sizes, s.kept, chains, normal)
+        statistics = EnsembleStatistics.of(s.single, s.sizes, s.sample, chains, gaussian)
         return Term(chosen, term.columns, statistics)
 
     _reads_text = True
 
     def _at_once(self, fitted: Fitted) -> bool:
-        """After more rows of the same kind strengths and weights are chosen again at the next question: that takes
-        longer than counting."""
+        """Estimate at the first prediction after more rows: choosing takes longer than counting."""
         return not (self._fitted() and same_shape(fitted.terms, self.fitted_.terms))
 
     def _check_merge(self, other: ModelState) -> None:
@@ -311,16 +327,16 @@ class BayesClassifier(TallyClassifier):
         alike = (mine.schema.names, mine.schema.kinds) == (theirs.schema.names, theirs.schema.kinds)
         if alike and not same_shape(mine.terms, theirs.terms):
             raise MergeError(
-                "The two models drew different cuts and networks, and count different things. Fit one of them, and "
-                "let the other learn with first.empty().partial_fit(X, y): these add."
+                "The two models have different bins and networks, so their counts do not add. Fit one of them, and let "
+                "the other learn with first.empty().partial_fit(X, y): these can be merged."
             )
 
-    # --- saying what it did ------------------------------------------------------------------------------------
+    # --- what was learned --------------------------------------------------------------------------------------
 
     def _ensemble(self) -> Ensemble:
         ensemble = self.fitted_.terms[0].distribution
         if not isinstance(ensemble, Ensemble):
-            raise OptionError("This model has learned nothing but texts: it has no networks.")
+            raise OptionError("This model has text columns only: it has no networks.")
         return ensemble
 
     @property
@@ -335,20 +351,20 @@ class BayesClassifier(TallyClassifier):
         ensemble, columns = terms[0].distribution, terms[0].columns
         if not isinstance(ensemble, Ensemble):
             return out
-        found = terms[0].params.weights
-        for part in ensemble.named_parts:
-            own = found[part.first : part.first + part.planes]
-            if part.name == "target_encoding":
-                names = [schema.name(columns[j]) for j in ensemble.level_column.tolist()]
+        for part in ensemble.components:
+            own = ensemble.of(part.name, terms[0].params.weights)
+            if part.name in BY_COMPONENT:
+                out[part.name] = float(own[0])
+            elif part.name == "target_encoding":
+                names = [schema.name(columns[j]) for j in ensemble.encoded_column.tolist()]
                 out[part.name] = dict(zip(names, own.tolist(), strict=True))
-                continue
-            whole = part.name in ("class_trees", "neighbors", "gaussian")
-            each = zip(columns, own[ensemble.plane_of].tolist(), strict=True) if not whole else ()
-            out[part.name] = float(own[0]) if whole else {schema.name(j): w for j, w in each}
+            else:
+                each = zip(columns, own[ensemble.column_group].tolist(), strict=True)
+                out[part.name] = {schema.name(j): w for j, w in each}
         return out
 
     def summary(self) -> str:
-        """Tell what was counted and what was chosen, in words.
+        """Describe the components, what is kept of the rows, and what was chosen.
 
         Returns
         -------
@@ -358,7 +374,7 @@ class BayesClassifier(TallyClassifier):
         return describe(self._parameters())
 
     def network(self, i: int = 0) -> Self:
-        """Take one network out, as a model of its own: the simplest that this one holds.
+        """Extract one network as a model of its own.
 
         Parameters
         ----------
@@ -384,32 +400,32 @@ class BayesClassifier(TallyClassifier):
         chains = slice(int(i) * d, (int(i) + 1) * d)
         cells = ensemble.count_starts(chains.stop)
         own = only(ensemble, chains)
-        _, normal = own.nothing(len(self.classes_), False)
+        _, gaussian = own.no_counts(len(self.classes_), False)
         counts = s.chains[cells[chains.start] : cells[chains.stop]]
-        statistics = EnsembleStatistics.of(s.single, s.sizes, s.kept, counts, normal)
+        statistics = EnsembleStatistics.of(s.single, s.sizes, s.sample, counts, gaussian)
         twin = self._holding(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
         twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
         return twin
 
     @property
     def graph_(self) -> Graph:
-        """Graph: who depends on whom, of a model with one network (see network); of more it is an AttributeError."""
+        """Graph: that of a model with one network (see network); with more networks an AttributeError."""
         self._require_attribute("graph_")
         ensemble = self._ensemble()
         if ensemble.networks != 1:
             raise AttributeError(
-                f"graph_ is of one network; this model has {ensemble.networks}: ask network(i).graph_."
+                f"graph_ needs a model with one network; this one has {ensemble.networks}: use network(i).graph_."
             )
         columns = self.fitted_.terms[0].columns
         parents: list[tuple[int, ...]] = [()] * len(columns)
         for i in range(len(columns)):
-            views = ensemble.parent[ensemble.parent_start[i] : ensemble.parent_start[i + 1]]
-            parents[int(ensemble.view_column[ensemble.child[i]])] = tuple(ensemble.view_column[views].tolist())
+            binnings = ensemble.parent[ensemble.parent_start[i] : ensemble.parent_start[i + 1]]
+            parents[int(ensemble.binning_column[ensemble.child[i]])] = tuple(ensemble.binning_column[binnings].tolist())
         names = [self.schema_.name(j) for j in columns]
         return shown(tuple(parents), names, None)
 
     def score_samples(self, X: object, priors: object = None) -> Floats:
-        """Tell log p(x) under the first network, a number read as its interval: the weighted whole is no density.
+        """Log density log p(x) under the first network, with numbers as intervals: the stack is not a density.
 
         Parameters
         ----------
@@ -430,7 +446,9 @@ class BayesClassifier(TallyClassifier):
         """
         predictor, ensemble = self.predictor_, self._ensemble()
         if not ensemble.networks:
-            raise OptionError("A BayesClassifier without networks has no p(x): it is its first network's.")
+            raise OptionError(
+                "A BayesClassifier without networks has no p(x): that is the density of its first network."
+            )
         start = other_start(predictor.fitted, priors)
         term = predictor.fitted.terms[0]
         data = predictor.read(X).of(term)
@@ -446,22 +464,7 @@ def _check_whole(name: str, value: object, least: int, most: int) -> None:
         raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {brief(value)}.")
 
 
-def _columns(s: EnsembleStatistics, weight: Floats, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
-    """What the tally tells of the columns; levels of categories go by their tokens."""
-    sizes, first = s.sizes, np.concatenate([[0], np.cumsum(s.sizes)[:-1]])
-    order = tuple(
-        np.arange(n) if is_ordered else np.argsort(own[:n], kind="stable")
-        for own, n, is_ordered in zip(tokens_of(data.known, sizes), sizes.tolist(), ordered, strict=True)
-    )
-    single = s.single[:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
-    met = np.add.reduceat(single.sum(axis=0), first)
-    missing = met < weight.sum() * (1 - 1e-9)
-    levels = np.add.reduceat(single.sum(axis=0) > 0, first, dtype=np.int64)
-    ids = identifiers(levels, data.n * np.minimum(met / max(float(weight.sum()), 1e-300), 1.0), ordered)
-    return Columns(np.ascontiguousarray(single), sizes, ordered, missing, weight, order, ids)
-
-
-def _say_ignored(names: list[str]) -> None:
+def _warn_identifiers(names: list[str]) -> None:
     if names:
         warn(
             f"Column(s) {', '.join(map(repr, names))}: nearly every row has a value of its own, from which nothing can "
@@ -471,5 +474,5 @@ def _say_ignored(names: list[str]) -> None:
 
 
 def _smoothed(weight: Floats) -> Floats:
-    """The class shares with half a row more of each."""
+    """The class frequencies with half a row more of each class."""
     return np.exp(smooth_prior(weight))

@@ -1,15 +1,15 @@
-// Many small networks over one set of codes, weighted; the nearest neighbors in a row sample; and a Gaussian part (BayesClassifier).
+// The stacked ensemble of a BayesClassifier: back-off chains, target encoding, nearest neighbors, a Gaussian discriminant.
 //
-// A view joins the levels of a column into bins; a chain has a child (or none: then it is the class itself) and parents,
-// each read through a view, and one table for no parent, one, two, ...: where a parent has no bin, the table before it
-// stands in. A row with gaps in columns that had none is answered by its weighted score and by the plain mean of the
-// networks, the fewer cells are known the more by the latter.
+// A binning joins the levels of a column into bins; a chain has a child (or none: a tree for the class) and parents,
+// each read through a binning, and one table for no parent, one, two, ...: where a parent has no bin, the table before
+// it is used. A row with missing values in columns that were complete is scored by the stack and by the plain mean of
+// the networks; the fewer values are known, the more by the latter.
 
 import { coder, logs } from "./forms.js";
 
 const NO_BIN = 255;
 
-// what the levels of a row stand for; the last value is that of a missing one
+// the normal scores of a row; the last value is that of a missing one
 function numbers(scale, code) {
   return scale.map(({ column, value }) => {
     const v = code[column];
@@ -17,8 +17,8 @@ function numbers(scale, code) {
   });
 }
 
-// (code, joint): joint += weight * log (n_k + r prior_k) / ((n + r) prior_k), where the rows nearby of class k count n_k
-function neighbours({ weight, scale, root, rows, label, row_weight, prior, neighbours: k, counts: r }, K) {
+// (code, joint): joint += weight * log (n_k + r prior_k) / ((n + r) prior_k), where neighbors of class k count n_k
+function nearestNeighbors({ weight, scale, root, rows, label, row_weight, prior, k, pseudo_count: r }, K) {
   const turned = (code) => {
     const z = numbers(scale, code);
     return root ? root.map((row) => row.reduce((sum, v, i) => sum + v * z[i], 0)) : z;
@@ -39,16 +39,16 @@ function neighbours({ weight, scale, root, rows, label, row_weight, prior, neigh
 
 export function ensemble(term, K) {
   const d = term.columns.length;
-  const { views, chains, bias, gaussian } = term;
-  const nearest = term.neighbors ? neighbours(term.neighbors, K) : null;
-  const gaps = term.gaps ?? { whole: [], columns: d, alone: [] };
+  const { binnings, chains, bias, gaussian } = term;
+  const nearest = term.neighbors ? nearestNeighbors(term.neighbors, K) : null;
+  const rule = term.missing ?? { complete: [], columns: d, weights: [] };
   const levels = (term.target_encoding ?? []).map(({ column, log }) => ({ column, log: logs(log) }));
   const tables = chains.map((c) => c.log.map(logs));
   const codes = coder(term);
 
-  // a level that a view does not know is missing to it; the last entry of a map is for missing values
-  function bin(view, code) {
-    const { column, map } = views[view];
+  // a level that a binning does not know is missing to it; the last entry of a map is for missing values
+  function bin(binning, code) {
+    const { column, map } = binnings[binning];
     const v = code[column];
     return map[v < 0 || v >= map.length - 1 ? map.length - 1 : v];
   }
@@ -58,7 +58,7 @@ export function ensemble(term, K) {
     const chain = chains[c];
     const child = chain.child < 0 ? 0 : bin(chain.child, code);
     if (child === NO_BIN) return;
-    const bins = chain.child < 0 ? 1 : views[chain.child].bins;
+    const bins = chain.child < 0 ? 1 : binnings[chain.child].bins;
     let at = 0;
     let rung = 0;
     let stopped = false;
@@ -66,7 +66,7 @@ export function ensemble(term, K) {
       if (l > 0 && !stopped) {
         const b = bin(chain.parents[l - 1], code);
         if (b === NO_BIN) stopped = true;
-        else [at, rung] = [at * views[chain.parents[l - 1]].bins + b, l];
+        else [at, rung] = [at * binnings[chain.parents[l - 1]].bins + b, l];
       }
       each(l, tables[c][rung][at * bins + child]);
     }
@@ -85,20 +85,20 @@ export function ensemble(term, K) {
     });
   }
 
-  const missing = (code) => gaps.whole.filter((j) => code[j] < 0);
-  const trust = (lost) => Math.max(gaps.columns - lost.length - 1, 0) / Math.max(gaps.columns - 1, 1);
+  const missing = (code) => rule.complete.filter((j) => code[j] < 0);
+  const trust = (lost) => Math.max(rule.columns - lost.length - 1, 0) / Math.max(rule.columns - 1, 1);
 
   // put(column, log, scale): what each chain adds to its child in the mean of the networks
   function alone(code, put) {
     chains.forEach((chain, c) => {
-      if (!gaps.alone[c]) return;
+      if (!rule.weights[c]) return;
       climb(c, code, (l, log) => {
-        if (l === chain.parents.length) put(views[chain.child].column, log, gaps.alone[c]);
+        if (l === chain.parents.length) put(binnings[chain.child].column, log, rule.weights[c]);
       });
     });
   }
 
-  // joint += the weighted score
+  // joint += the stacked score
   function weighted(code, joint) {
     chains.forEach((chain, c) => {
       climb(c, code, (l, log) => {
@@ -130,11 +130,11 @@ export function ensemble(term, K) {
       const last = chain.parents.length;
       climb(c, code, (l, log) => {
         if (chain.child >= 0) {
-          if (l === last) put(views[chain.child].column, log, chain.scale);
+          if (l === last) put(binnings[chain.child].column, log, chain.scale);
           return;
         }
-        put(l === 0 ? -1 : views[chain.parents[l - 1]].column, log, chain.scale);
-        if (l < last) put(views[chain.parents[l]].column, log, -chain.scale);
+        put(l === 0 ? -1 : binnings[chain.parents[l - 1]].column, log, chain.scale);
+        if (l < last) put(binnings[chain.parents[l]].column, log, -chain.scale);
       });
     });
     for (const { column, log } of levels) if (log[code[column]]) put(column, log[code[column]], 1);
