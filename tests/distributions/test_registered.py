@@ -297,7 +297,7 @@ def test_a_subclass_that_rewrites_a_verb_names_its_capabilities_again() -> None:
     assert capability(Flat(), LevelCounts) is not None  # of its statistics, which it has not rewritten
     table, rare = pd.DataFrame({"c": list("aab")}), pd.DataFrame({"c": list("xbx")})
     own, usual = ((tb.NaiveBayes({"c": d}) for _ in range(2)) for d in (Flat(), "categorical"))
-    merged, expected = (one.fit(table, [0, 1, 1]) + two.fit(rare, [0, 0, 1]) for one, two in (own, usual))
+    merged, expected = (one.fit(table, [0, 1, 1]).merge(two.fit(rare, [0, 0, 1])) for one, two in (own, usual))
     np.testing.assert_array_equal(merged.predict_proba(table), expected.predict_proba(table))
     np.testing.assert_allclose(merged.explain(table).values, expected.explain(table).values)
 
