@@ -64,7 +64,7 @@ def test_a_module_that_another_thread_is_still_importing(monkeypatch: pytest.Mon
 RACE = """
 import threading
 import numpy as np
-
+from tallybayes import NaiveBayes
 X, y = [{"a": "x y z w v", "b": float(i)} for i in range(40)], [i % 2 for i in range(40)]
 start, failed = threading.Barrier(6), []
 def first_call(k):
