@@ -135,9 +135,10 @@ def predictions(model: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
+    made = models()  # before the old files go
     for old in (*HERE.glob("*.tb"), *(path for path in HERE.glob("*.json") if path.name != "mass.json")):
         old.unlink()
-    for name, (model, rows) in models().items():
+    for name, (model, rows) in made.items():
         path = HERE / f"{name}.tb"
         tb.save(model, path, notes={"name": name})
         expected = {"rows": rows, "classes": model.classes_.tolist(), **predictions(model, rows)}
