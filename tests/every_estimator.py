@@ -136,6 +136,29 @@ LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
 }
 
 
+def interactions(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+    """A table and labels for which every component of a BayesClassifier has something to do: a rule of several columns,
+    a category with many levels, numbers that count together."""
+    import pandas as pd
+
+    east, north = rng.normal(size=(2, n))
+    color, shape = rng.choice(["red", "green", "blue"], n), rng.choice(["round", "square"], n)
+    town = rng.integers(0, 30, n)
+    inside = east**2 + north**2 < 1.2
+    rule = ((color == "red") & (shape == "round")) | ((color != "red") & (shape == "square") & (north > 0))
+    y = np.where(rng.random(n) < 0.08, rng.integers(0, 3, n), np.where(town % 5 == 0, 2, np.where(rule, 1, inside)))
+    X = pd.DataFrame({"east": east, "north": north, "color": color, "shape": shape, "town": town})
+    X["town"] = X["town"].map("town {}".format)
+    X["noise"] = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
+    return X, np.array(["a", "b", "c"])[y.astype(int)]
+
+
+def all_components() -> Any:
+    """A BayesClassifier with every component, and few networks."""
+    parts = ("networks", "naive", "target_encoding", "gaussian", "neighbors", "class_trees", "boosting")
+    return tb.BayesClassifier(members=2, parts=parts)
+
+
 def labels(rng: np.random.Generator, n: int) -> Any:
     """Three classes, each met at least once."""
     y = np.concatenate([np.arange(3), rng.integers(0, 3, size=n - 3)])
