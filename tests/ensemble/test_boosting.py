@@ -224,7 +224,7 @@ def test_what_cannot_be_is_refused() -> None:
         _core.fit_boosting((columns[0] + np.uint8(9), *columns[1:]), rows, joint, size, HOW)
     with pytest.raises(ValueError, match="depth"):
         _core.fit_boosting(columns, rows, joint, (5, 5, 0, 4, 100, 0), HOW)
-    with pytest.raises(ValueError, match="own must lie between"):
+    with pytest.raises(ValueError, match="self_weight must lie between"):
         _core.fit_boosting(columns, rows, joint, size, (*HOW[:4], 1.5, 0.0))
     with pytest.raises(ValueError, match="one for each row"):
         _core.fit_boosting(columns, (rows[0][1:], *rows[1:]), joint, size, HOW)
@@ -359,7 +359,7 @@ def same(a: Any, b: Any, X: Any) -> None:
 def test_they_add_and_are_forgotten(learned: Any) -> None:
     model, X, y = learned
     parts = [model.empty().partial_fit(X[half], y[half]) for half in (slice(0, 500), slice(500, None))]
-    both, whole = parts[0] + parts[1], model.empty().partial_fit(X, y)
+    both, whole = parts[0].copy().merge(parts[1]), model.empty().partial_fit(X, y)
     same(both, whole, X)
     assert params(both).boosting.count == params(whole).boosting.count > 0
     same(both.forget(X[500:], y[500:]), parts[0], X)

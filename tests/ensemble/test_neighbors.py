@@ -234,7 +234,7 @@ def test_a_table_without_numbers_or_frequent_levels_has_none() -> None:
     y = rng.integers(0, 2, 300)
     model = tb.BayesClassifier("best", members=2).fit(X, y)
     assert "neighbors" not in model.weights_
-    with pytest.raises(OptionError, match="Nothing is left to count"):
+    with pytest.raises(OptionError, match="None of the parts suits this table"):
         tb.BayesClassifier(parts=("neighbors",)).fit(X, y)
 
 
@@ -248,7 +248,7 @@ def test_columns_that_tell_nothing_and_gaps() -> None:
 
 
 def test_columns_too_many_to_look_through_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbors, "NUMBERS", 1000)
+    monkeypatch.setattr(neighbors, "MAX_NUMBERS", 1000)
     X, y = spirals(600)
     model = tb.BayesClassifier("best", members=2).fit(X, y)
     assert part(model) is None
