@@ -125,7 +125,7 @@ def test_bars_of_grids_and_networks(monkeypatch: pytest.MonkeyPatch) -> None:
         assert f"{what} {'█' * progress.WIDTH} 100%" in screen.getvalue(), what
         screen.truncate(0)
     tb.BayesClassifier(verbose=True, tempered=True).fit(X, y)
-    for what in ("laying out networks", "choosing how far to back off", "choosing weights", "for the temperature"):
+    for what in ("choosing networks", "choosing concentrations of back-off", "stacking", "for the temperature"):
         assert what in screen.getvalue()
 
 

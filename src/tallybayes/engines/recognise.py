@@ -9,7 +9,7 @@ from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.source import RowSource
 from tallybayes.errors import OptionError
 
-# (package, class) of a thing → 'module:function' that makes a Source of it.
+# (package, class) of a thing → 'module:function' that makes a RowSource of it.
 ADAPTERS: dict[tuple[str, str], str] = {
     ("polars", "LazyFrame"): "tallybayes.engines.frames:lazy_frame",
     ("polars", "DataFrame"): "tallybayes.engines.frames:frame",

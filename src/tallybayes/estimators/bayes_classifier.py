@@ -305,7 +305,7 @@ class BayesClassifier(TallyClassifier):
         numeric = np.array([j in fitted.schema.cuts for j in term.columns])
         columns = columns_of(s, fitted.weight, data.known, data.n, numeric)
         _warn_identifiers([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.identifier).tolist()])
-        stage("laying out networks")
+        stage("choosing networks")
         chosen = replace(ensemble, **lay_out(columns, self._recipe(), batches, s.sample, self._seed()))
         chains, gaussian = chosen.no_counts(fitted.K, w is not None)
         stage("counting networks", data.n)
