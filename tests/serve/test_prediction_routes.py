@@ -507,7 +507,8 @@ def told(app: Any, messages: list[Any]) -> list[Any]:
         sent.append(message)
 
     coming = iter(messages)
-    scope = {"type": "http", "method": "POST", "path": "/predict", "query_string": b"", "headers": []}
+    headers = [(b"host", b"localhost")]
+    scope = {"type": "http", "method": "POST", "path": "/predict", "query_string": b"", "headers": headers}
     asyncio.run(app(scope, receive, send))
     return sent
 
