@@ -144,8 +144,8 @@ def compare(rows: Rows, y: list[str]) -> BayesClassifier:
     X_new, z_new = [rows[i] for i in test], [y[i] for i in test]
     holes = sorted({k for row in rows for k, v in row.items() if v is None})
     missing = sum(v is None for row in rows for v in row.values())
-    print("Census rows, as plain dicts: 8 columns of categories, 6 of numbers. Does a person")
-    print(f"earn more than 50,000 dollars? {len(X):,} rows to learn, {len(X_new):,} to predict.")
+    print("Census rows, as plain dicts: 8 columns of categories, 6 of numbers. Does one")
+    print(f"person earn more than 50,000 dollars? {len(X):,} rows to learn, {len(X_new):,} to predict.")
     print(f"{missing:,} values are missing, in {', '.join(holes)}.")
     print("Nothing is imputed.\n")
 

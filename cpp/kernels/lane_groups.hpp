@@ -1,5 +1,5 @@
-// How the kernels of quadratic.hpp and left_out.hpp lay out a block of rows, and linear forms of it. Only for files in
-// cpp/kernels.
+// How the kernels of quadratic.hpp and leave_one_out.hpp lay out a block of rows, and linear forms of it. Only for
+// files in cpp/kernels.
 #pragma once
 #include "kernels/quadratic.hpp"
 #include "kernels/simd.hpp"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tallybayes.engines.partitions import add_surveys, in_bulk, survey_from_bytes, survey_part, survey_to_bytes
-from tallybayes.engines.spark_ml import BayesEstimator, BayesTransformer, without_folds
+from tallybayes.engines.spark_ml import BayesEstimator, BayesTransformer, _without_folds
 from tallybayes.errors import OptionError
 from tests.engines.tables import table
 
@@ -88,4 +88,4 @@ def test_a_stage_takes_a_classifier() -> None:
 
 def test_the_column_that_splits_rows_is_no_feature() -> None:
     names = ["x", "kind", "w", "CrossValidator_0a1b2c3d4e5f_rand", "TrainValidationSplit_9f8e7d6c5b4a_rand", "x_rand"]
-    assert without_folds(names, ["kind", "w"]) == ["x", "x_rand"]
+    assert _without_folds(names, ["kind", "w"]) == ["x", "x_rand"]

@@ -200,7 +200,8 @@ def test_names_of_classes_do_not_matter(name: str) -> None:
     renamed = make().fit(X, np.array([back[c] for c in y]))
     model = make().fit(X, y)
     order = [renamed.classes_.tolist().index(back[c]) for c in model.classes_]
-    np.testing.assert_allclose(renamed.predict_proba(X)[:, order], model.predict_proba(X), rtol=1e-12, atol=1e-15)
+    # Stacking rounds differently in another order of classes: 1.02e-12 with AVX2, 7e-13 with the base kernels.
+    np.testing.assert_allclose(renamed.predict_proba(X)[:, order], model.predict_proba(X), rtol=1e-11, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", NAMES)

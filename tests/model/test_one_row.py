@@ -310,8 +310,8 @@ def test_what_was_learned_is_there_for_every_reader(tmp_path: Any) -> None:
     model.predict_proba_one(rows[0])
     truth = model.copy().partial_fit([{"a": 9.0, "b": "new"}], [1])
     assert model._held.fast_row.learn({"a": 9.0, "b": "new"}, 1, 1.0)
-    for twin in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model)), sum([model])):
-        same_state(twin, truth)
+    for other in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model)), tb.merge_all([model])):
+        same_state(other, truth)
     tb.save(model, tmp_path / "model.tally")
     same_state(tb.load(tmp_path / "model.tally"), truth)
     assert str(model.schema_) == str(truth.schema_)
@@ -462,7 +462,7 @@ def test_declared_classes_stay_closed() -> None:
         model.learn_one({"a": 1.0}, 2)
 
 
-@pytest.mark.parametrize("how", ["copy", "copy.copy", "deepcopy", "pickle", "add"])
+@pytest.mark.parametrize("how", ["copy", "copy.copy", "deepcopy", "pickle", "merge_all"])
 @pytest.mark.parametrize("name", ["gaussian", "categorical", "mixed"])
 def test_a_copy_goes_its_own_way(how: str, name: str) -> None:
     make, data = MODELS[name]
@@ -476,7 +476,7 @@ def test_a_copy_goes_its_own_way(how: str, name: str) -> None:
         "copy.copy": lambda: copy.copy(model),
         "deepcopy": lambda: copy.deepcopy(model),
         "pickle": lambda: pickle.loads(pickle.dumps(model)),
-        "add": lambda: sum([model]),
+        "merge_all": lambda: tb.merge_all([model]),
     }[how]()
     for row, y, w in stream[15:]:
         model.learn_one(row, y, sample_weight=w)

@@ -125,7 +125,8 @@ def test_no_public_method_is_without_a_word() -> None:
             continue
         own = [cls for cls in there.values() if inspect.isclass(cls) and cls.__module__ == module]
         for cls in own:
-            if not cls.__name__.startswith("_"):
+            protocol = getattr(cls, "_is_protocol", False) and cls.__doc__  # a capability: its class says what it does
+            if not cls.__name__.startswith("_") and not protocol:
                 classes += 1
                 fields = getattr(cls, "__dataclass_fields__", {})  # one may have a function as its default
                 said = {m: inspect.getdoc(getattr(cls, m)) for m, _ in members(cls) if m not in fields}

@@ -1,5 +1,5 @@
 // The contexts of rows under the parents of chains. The chains of a network begin with the same parents: what they
-// share is read once. Only for the files of chains.hpp.
+// share is read once. Only for the files of back_off_chains.hpp.
 #pragma once
 #include <map>
 #include <utility>

@@ -1,4 +1,4 @@
-// How the rows of a chain are read: codes through views into cells. Only for the files of chains.hpp.
+// How the rows of a chain are read: codes through views into cells. Only for the files of back_off_chains.hpp.
 #pragma once
 #include <algorithm>
 #include <vector>

@@ -34,7 +34,7 @@ struct RealFamilies {
 };
 
 // Adds the densities of the rows [r0, r0 + m) to out (m, classes). What is missing adds nothing, nor does a value whose
-// parent is missing. codes: packed, see tables.hpp, n of each column.
+// parent is missing. codes: packed, see core/counts/joint_tables.hpp, n of each column.
 template <class T>
 void add_reals(const RealFamilies& reals, const std::int64_t* size, const T* codes, std::size_t n, std::size_t r0,
                std::size_t m, double* out) {

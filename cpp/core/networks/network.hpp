@@ -46,7 +46,7 @@ struct TooManyMissing {
   double cells;
 };
 
-// out[r * classes + c] = log P(row r | class c). codes: packed, see tables.hpp.
+// out[r * classes + c] = log P(row r | class c). codes: packed, see core/counts/joint_tables.hpp.
 template <class T>
 void network_scores(const Network& network, const T* codes, std::size_t n, double* out);
 

@@ -7,8 +7,8 @@
 namespace tb {
 
 // How many threads a parallel call of this thread may use: what limit_threads said in this thread, else
-// OMP_NUM_THREADS, else the processors that this process may use. They are our own (pool.hpp): no OpenMP is needed,
-// only its manners.
+// OMP_NUM_THREADS, else the processors that this process may use. They are our own (thread_pool.hpp): no OpenMP is
+// needed, only its settings.
 int threads();
 void limit_threads(int most);  // below 1: no limit
 

@@ -1,7 +1,7 @@
 """Means as sums of two float64, mean + low: a column around 1e10 keeps its digits.
 
 low is what the mean lacks as a float64: less than its last digit. Tallies of Gaussians have it, by column (gaussian.py)
-or with a scatter (block_sums.py), and so have their parameters.
+or with a scatter (gaussian_statistics.py), and so have their parameters.
 """
 
 from __future__ import annotations

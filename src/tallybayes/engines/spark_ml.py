@@ -21,7 +21,7 @@ else:
 FOLD_COLUMN = re.compile(r"_[0-9a-f]{12,}_rand$")  # what CrossValidator and TrainValidationSplit add to split rows
 
 
-def without_folds(names: Sequence[str], others: Sequence[str | None]) -> list[str]:
+def _without_folds(names: Sequence[str], others: Sequence[str | None]) -> list[str]:
     """The columns that are features: neither target nor weight, nor one by which Spark splits rows."""
     return [name for name in names if name not in others and not FOLD_COLUMN.search(name)]
 
@@ -73,7 +73,7 @@ class BayesEstimator(Estimator):  # type: ignore[misc]
         model = self.classifier.copy()
         columns = self.columns
         if columns is None and self.plan is None and not model.__sklearn_is_fitted__():
-            columns = without_folds(dataset.columns, [self.target, self.weight])
+            columns = _without_folds(dataset.columns, [self.target, self.weight])
         model.learn_from(dataset, self.target, weight=self.weight, columns=columns, plan=self.plan)
         return BayesTransformer(model)
 

@@ -86,7 +86,7 @@ class BayesClassifier(TallyClassifier):
         'fast': 8 networks, target encoding, a Gaussian discriminant, and a temperature for each part in place of
         stacking weights. 'balanced': 32 networks, naive Bayes on finer bins, target encoding, a Gaussian discriminant,
         stacking weights by column, and boosting. 'best': 48 networks, a longer search for boosted trees, and 120 class
-        trees below 500 rows or k-nearest neighbours from 500 rows on.
+        trees below 500 rows, or k-nearest neighbours from 500 rows on if a column is numeric.
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
         "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another

@@ -67,7 +67,7 @@ class Held:
             self.fast_row.let_in(False)
 
     def settle(self) -> None:
-        """Takes over the rows that came through the door, which stays open."""
+        """Takes over the rows that the fast path has learned; it stays open."""
         if isinstance(self.fast_row, FastRow):
             fitted = self.fast_row.catch_up(self.fitted)
             if fitted is not self.fitted:
@@ -133,7 +133,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         return getattr(self, "schema", None)
 
     def _prior(self) -> object:
-        """None, 'uniform', 'laplace', one number per class, or a function of the classes' weights."""
+        """None, 'uniform', 'laplace', or one number per class."""
         return getattr(self, "priors", None)
 
     def _start(self, log_prior: Floats) -> Floats:
@@ -196,7 +196,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     @property
     def fitted_(self) -> Fitted:
-        """Fitted: the model as data: schema, classes, and the sums of each term. What files hold and machines send."""
+        """Fitted: the model as data: schema, classes, and the statistics of each term; what a model file holds."""
         self._require_fit()
         held = self._held
         if not isinstance(held.fast_row, FastRow):  # no row can come while we look
@@ -207,13 +207,13 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     @property
     def predictor_(self) -> Predictor:
-        """Predictor: the model made for answering, with its parameters (``predictor_.fitted``); never saved."""
+        """Predictor: the model compiled for prediction, with its parameters (``predictor_.fitted``); never saved."""
         self._require_fit()
         held, options = self._held, self._prediction_options()
         ready = held.predictor
         if ready is not None and not isinstance(held.fast_row, FastRow) and ready.options == options:
             return ready
-        with self._learning():  # another thread may be learning through the door, or making the same
+        with self._learning():  # another thread may be learning on the fast path, or making the same
             held = self._held
             held.settle()
             if held.predictor is None:
@@ -311,7 +311,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         before: Held | None = self.__dict__.get("_held")
         self._held = Held(fitted, estimated)
         if before is not None:
-            before.lock_out()  # a thread may be on its way to the door of what was
+            before.lock_out()  # a thread may be on its way into the old fast path
         self._drop_left_out()  # now there are other rows
         self.classes_ = fitted.classes
         self.n_features_in_ = fitted.schema.n_inputs

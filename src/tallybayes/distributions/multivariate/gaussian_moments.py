@@ -1,6 +1,6 @@
 """The statistics of a GaussianBlock: weight, mean, centred scatter; added and subtracted by Chan's formula.
 
-Sufficient statistics takes the smallest of the forms in block_sums.py that serves.
+`count` takes the smallest of the forms in gaussian_statistics.py that serves.
 
     S(A ∪ B) = S(A) + S(B) + (n_A n_B / n) δ δᵀ,   δ = mean(B) − mean(A);   and backwards for A − B.
 """

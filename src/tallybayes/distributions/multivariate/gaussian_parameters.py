@@ -148,7 +148,7 @@ class SharedParams(FullParams):
 
 @dataclass(frozen=True)
 class WideParams(BlockParams):
-    """x = centre + unit · (U t + rest): see wide.py; factor (K or 1, r, r) is within the span."""
+    """x = centre + unit · (U t + rest): see wide_gaussian.py; factor (K or 1, r, r) is within the span."""
 
     centre: Array  # (d)
     unit: Array  # (d): 0 for a column that never varies

@@ -6,7 +6,7 @@ paired   n, mean (K, d, d): entry [c, i, j] over the rows of class c that have b
 wide     rows (R, d) and the class of each (owner), scatter_c = Σ rows rowsᵀ: fewer rows than columns, no d×d matrix.
 
 For Ledoit-Wolf shrinkage compact statistics have third and fourth moments too, wide ones the weight of each row: see
-ledoit_wolf.py. Means are sums of two float64, mean + low, in any form: see means.py.
+ledoit_wolf.py. Means are sums of two float64, mean + low, in any form: see compensated_means.py.
 """
 
 from __future__ import annotations

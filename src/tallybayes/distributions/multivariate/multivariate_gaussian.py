@@ -72,7 +72,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
 
     Statistics: weight, mean and centred scatter of each class; one pooled scatter if no class needs its own.
     Σ_c(α) = α S_c + (1 − α) Σ,  then  (1 − γ) Σ_c(α) + γ (tr Σ_c(α) / d) I.  See covariance.py for what is done
-    where data leave Σ_c without full rank, block_sums.py for missing values.
+    where data leave Σ_c without full rank, gaussian_statistics.py for missing values.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
         return {"mean": float(p.mean[k, j]), "variance": float(p.covariance(k, [j])[0, 0])}
 
     def terms(self, data: Data, p: BlockParams, K: int) -> Array:
-        """Return what each column adds to log p(x | class); block_terms.py has the split."""
+        """Return what each column adds to log p(x | class); gaussian_column_terms.py has the split."""
         if isinstance(data, Sparse):
             return np.concatenate(
                 [self.terms(block, p, K) for _, block in data.dense_blocks()] or [np.empty((0, p.mean.shape[1], K))]

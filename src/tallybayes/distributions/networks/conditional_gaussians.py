@@ -46,7 +46,9 @@ class Moments:
         share = np.divide(self.n, n, out=np.zeros_like(self.n), where=n > 0)
         mean = (share * self.mean).sum(axis=axis, keepdims=True)
         gap = np.where(self.n > 0, self.mean - mean, 0.0)
-        with np.errstate(over="ignore", invalid="ignore"):  # variances that are no numbers are refused in joint.py
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # variances that are no numbers are refused in joint_counts.py
             m2 = (self.m2 + self.n * gap * gap).sum(axis=axis, keepdims=True)
         return Moments(n, mean, m2)
 

@@ -2,7 +2,7 @@
 
 The statistics hold the counts of each column's levels, and one table for each set of columns that is asked for. A row
 with a missing value in one of a set's columns is in none of its table's cells. Columns that stay real come last in
-their group; the statistics hold their moments beside the discrete ones, see reals.py.
+their group; the statistics hold their moments beside the discrete ones, see conditional_gaussians.py.
 """
 
 from __future__ import annotations

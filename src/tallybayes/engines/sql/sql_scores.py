@@ -109,8 +109,8 @@ class _Writer:
         for term in told["terms"]:
             if term["form"] not in FORMS:
                 raise ExportError(
-                    f"A {told['estimator']} has no SQL: {_why(term['form'])}. Naive Bayes, discriminants, SPODE, TAN, "
-                    "KDB and other networks have; predict_to scores any model outside the database."
+                    f"This {told['estimator']} has no SQL: {_why(term['form'])}. Naive Bayes, discriminants, SPODE, "
+                    "TAN, KDB and other networks have; predict_to scores any model outside the database."
                 )
 
     def select(self, keep: list[str]) -> str:

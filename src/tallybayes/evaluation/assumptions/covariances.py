@@ -1,6 +1,6 @@
 """Do all classes have one covariance? Box's (1949) M over the real columns, and the gap between log-determinants.
 
-    M = (n − K) log|S| − Σ_c (n_c − 1) log|S_c|,        compared with what it is if there is one covariance (box.py)
+    M = (n − K) log|S| − Σ_c (n_c − 1) log|S_c|,        compared with what it is if there is one covariance (box_m.py)
 
 S_c: covariance of class c (unbiased), S: the pooled one. Effect: log|S| − Σ_c π_c log|S_c|, less what chance gives it:
 twice the nats per row that covariances of their own gain. Two classes of equal weight whose standard deviations differ
