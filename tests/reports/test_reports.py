@@ -175,7 +175,7 @@ def test_a_number_that_no_row_had_has_a_slider_from_0_to_1() -> None:
 
 def test_a_column_of_one_value_has_nowhere_to_slide_to() -> None:
     rows = [{"a": float(i), "b": 3.7} for i in range(10)]
-    html = report(tb.GaussianNB().fit(predicted_rows, list("xy") * 5), rows, list("xy") * 5).html
+    html = report(tb.GaussianNB().fit(rows, list("xy") * 5), rows, list("xy") * 5).html
     found = re.search(r'"controls":\s*\{"columns":\s*(\[.*?\])', html)
     assert found is not None
     one = json.loads(found[1])[1]
