@@ -89,7 +89,7 @@ nb::tuple arrow_codes_many(const nb::list& xs, const nb::list& lists, bool grow,
   for (const nb::handle x : xs) columns.push_back(arrow_column(x));
   std::vector<arrow::Encoding> encodings;
   {
-    const nb::gil_scoped_release free;
+    const GilRelease free;
     const Reading lock(levels);
     encodings = arrow::encode(columns, known, grow, declare);
   }

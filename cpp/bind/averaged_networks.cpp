@@ -82,7 +82,7 @@ Array<double, 2> scores(PyAveraged& self, const AnyCodes& codes, const Doubles& 
   if (!(removed >= 0.0 && removed_of_all >= 0.0)) throw nb::value_error("what is removed must not be negative");
   self.compile();
   Array<double, 2> out = make_array<double, 2>({rows.n, m.classes});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   averaged_scores(m, rows, weights.data(), min_count, {removed, removed_of_all}, out.data());
   return out;
 }
@@ -108,7 +108,7 @@ Array<double, 3> terms(const PyAveraged& self, const AnyCodes& codes, const Ints
       throw nb::value_error("parents must be columns in ascending order");
   }
   Array<double, 3> out = make_large<double, 3>({rows.n, m.d(), m.classes});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   averaged_terms(m, rows, q ? parents.data() : nullptr, out.data());
   return out;
 }
@@ -118,7 +118,7 @@ Array<double, 2> concentrations(const PyAveraged& self, const Doubles& grid) {
   if (grid.shape(0) == 0 || !all_at_least(grid, 0.0))
     throw nb::value_error("grid must hold finite numbers >= 0, at least one");
   Array<double, 2> out = make_array<double, 2>({m.order, m.d()});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   averaged_concentrations(m, {grid.data(), grid.shape(0)}, out.data());
   return out;
 }
@@ -131,7 +131,7 @@ Array<double, 1> losses(const PyAveraged& self, const AnyCodes& codes, const Lab
   if (y.shape(0) != rows.n) throw nb::value_error("labels have another length than the codes");
   const double* weight = weights_or_null(w, rows.n);
   Array<double, 1> out = make_array<double, 1>({m.d()});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   spode_losses(m, rows, y.data(), weight, out.data());
   return out;
 }

@@ -71,33 +71,33 @@ void check_rows(const PyChains& self, const AnyCodes& codes, const Labels& y, co
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");
   expect(y.shape(0) == codes.shape(1), "y: one for each row");
   const double* weight = weights_or_null(w, y.shape(0));
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   tb::check_rows(y.data(), weight, y.shape(0), K);
 }
 
-// The Python class _core.ChainPlanes: where the terms of chains go.
-class PyPlanes {
+// The Python class _core.ChainOutputs: where the terms of chains go.
+class PyOutputs {
  public:
-  PyPlanes(std::size_t count, const Ints& plane, const Doubles& scale)
-      : count_(count), plane_(copy_of(plane)), scale_(copy_of(scale)) {
-    expect(plane_.size() == scale_.size(), "plane and scale: one for each chain");
-    for (const std::int32_t p : plane_)
-      expect(p >= -1 && (p < 0 || static_cast<std::size_t>(p) < count), "a plane is not there");
+  PyOutputs(std::size_t count, const Ints& output, const Doubles& scale)
+      : count_(count), output_(copy_of(output)), scale_(copy_of(scale)) {
+    expect(output_.size() == scale_.size(), "output and scale: one for each chain");
+    for (const std::int32_t p : output_)
+      expect(p >= -1 && (p < 0 || static_cast<std::size_t>(p) < count), "a output is not there");
   }
 
   std::size_t count() const { return count_; }
-  // spread: whether the terms of a chain of the class may be shared out, plane -1.
-  Planes of(const PyChains& chains, bool spread) const {
+  // spread: whether the terms of a chain of the class may be shared out, output -1.
+  Outputs of(const PyChains& chains, bool spread) const {
     const Chains& all = chains.get();
-    expect(plane_.size() == all.count, "plane and scale: one for each chain");
-    for (std::size_t i = 0; i < plane_.size(); ++i)
-      expect(plane_[i] >= 0 || (spread && all.child[i] < 0 && count_ > chains.columns()), "a plane is not there");
-    return {count_, plane_.data(), scale_.data()};
+    expect(output_.size() == all.count, "output and scale: one for each chain");
+    for (std::size_t i = 0; i < output_.size(); ++i)
+      expect(output_[i] >= 0 || (spread && all.child[i] < 0 && count_ > chains.columns()), "a output is not there");
+    return {count_, output_.data(), scale_.data()};
   }
 
  private:
   std::size_t count_;
-  std::vector<std::int32_t> plane_;
+  std::vector<std::int32_t> output_;
   std::vector<double> scale_;
 };
 
@@ -116,10 +116,10 @@ class PySmoothing {
   }
 
   Smooth get() const { return {{grid_.data(), grid_.size()}, rows_, alpha_, worth_, concentrations_.has_value()}; }
-  // The known concentrations, if there are any: one for each rung.
+  // The known concentrations, if there are any: one for each order.
   void write_known(Array<double, 1>& out) const {
     if (!concentrations_) return;
-    expect(concentrations_->size() == out.shape(0), "strengths: one for each rung");
+    expect(concentrations_->size() == out.shape(0), "strengths: one for each order");
     std::copy(concentrations_->begin(), concentrations_->end(), out.data());
   }
 
@@ -136,7 +136,7 @@ void py_count(const PyChains& self, const AnyCodes& codes, const Labels& y, cons
   check_rows(self, codes, y, w, K);
   expect(out.shape(0) == self.get().counts.back(), "counts must be (cells, classes)");
   expect(!w || out.dtype() == nb::dtype<double>(), "weights are counted in float64");
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   with_counts(out.dtype(), out.data(), [&](const auto* counts) {
     using Count = std::remove_const_t<std::remove_pointer_t<decltype(counts)>>;
     with_codes(codes, [&]<class T>(const T* p) {
@@ -150,19 +150,19 @@ std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(const Py
                                                                         const AnyCodes& codes, const Labels& y,
                                                                         const std::optional<Doubles>& w,
                                                                         const PySmoothing& smoothing,
-                                                                        const PyPlanes& planes) {
+                                                                        const PyOutputs& outputs) {
   const std::size_t K = counts.shape(1), n = codes.shape(1);
   const Chains& chains = self.get();
   check_rows(self, codes, y, w, K);
   expect(counts.shape(0) == chains.counts.back(), "counts must be (cells, classes)");
-  const Planes to = planes.of(self, false);
+  const Outputs to = outputs.of(self, false);
   auto concentrations =
       make_array<double, 1>({static_cast<std::size_t>(chains.parent_start[chains.count]) + chains.count});
   smoothing.write_known(concentrations);
-  auto logs = make_large<float, 2>({chains.rungs.back(), K});
+  auto logs = make_large<float, 2>({chains.orders.back(), K});
   auto terms = make_large<float, 3>({to.count, n, K});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     std::fill_n(terms.data(), to.count * n * K, 0.0f);
     with_counts(counts.dtype(), counts.data(), [&](const auto* from) {
       with_codes(codes, [&]<class T>(const T* p) {
@@ -174,13 +174,13 @@ std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(const Py
   return {concentrations, logs, terms};
 }
 
-Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const AnyCodes& codes, const PyPlanes& planes) {
+Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const AnyCodes& codes, const PyOutputs& outputs) {
   const std::size_t K = logs.shape(1), n = codes.shape(1);
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");
-  expect(logs.shape(0) == self.get().rungs.back(), "logs must be (rung cells, classes)");
-  const Planes to = planes.of(self, true);
+  expect(logs.shape(0) == self.get().orders.back(), "logs must be (order cells, classes)");
+  const Outputs to = outputs.of(self, true);
   auto out = make_large<double, 3>({to.count, n, K});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   std::fill_n(out.data(), to.count * n * K, 0.0);
   with_codes(codes, [&]<class T>(const T* p) {
     if (logs.dtype() == nb::dtype<float>())
@@ -197,8 +197,8 @@ Array<double, 2> py_laplace(const PyChains& self, const AnyCounts& counts, doubl
   const std::size_t K = counts.shape(1);
   expect(counts.shape(0) == self.get().counts.back(), "counts must be (cells, classes)");
   check_alpha(alpha);
-  auto logs = make_large<double, 2>({self.get().rungs.back(), K});
-  const nb::gil_scoped_release release;
+  auto logs = make_large<double, 2>({self.get().orders.back(), K});
+  const GilRelease release;
   with_counts(counts.dtype(), counts.data(),
               [&](const auto* from) { laplace_chains(self.get(), from, K, alpha, logs.data()); });
   return logs;
@@ -207,19 +207,21 @@ Array<double, 2> py_laplace(const PyChains& self, const AnyCounts& counts, doubl
 }  // namespace
 
 void bind_chains(nb::module_& m) {
-  nb::class_<PyPlanes>(m, "ChainPlanes", "Into which plane the term of each chain is added, and times what.")
-      .def(nb::init<std::size_t, const Ints&, const Doubles&>(), nb::arg("count"), nb::arg("plane").noconvert(),
+  nb::class_<PyOutputs>(m, "ChainOutputs", "Into which output the term of each chain is added, and times what.")
+      .def(nb::init<std::size_t, const Ints&, const Doubles&>(), nb::arg("count"), nb::arg("output").noconvert(),
            nb::arg("scale").noconvert(),
-           "plane and scale: one for each chain. Plane -1, which only terms takes, of a chain of the class: what each\n"
-           "parent adds goes to the plane of its column, the rest to the last plane.");
+           "output and scale: one for each chain. Output -1, which only terms takes, of a chain of the class: what "
+           "each\n"
+           "parent adds goes to the output of its column, the rest to the last output.");
   nb::class_<PySmoothing>(m, "ChainSmoothing", "How each estimate is drawn to the one with a parent less.")
-      .def(nb::init<const Doubles&, std::size_t, double, double, const std::optional<Doubles>&>(),
-           nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"), nb::arg("worth"),
-           nb::arg("strengths").noconvert().none() = nb::none(),
-           "The strength of each rung is chosen from grid by leave-one-out on the first rows. With an empty grid alpha "
-           "is\n"
-           "added to each count instead. worth: rows that every value of a child has besides, spread over the\n"
-           "classes. strengths: known ones, from which none is chosen again.");
+      .def(
+          nb::init<const Doubles&, std::size_t, double, double, const std::optional<Doubles>&>(),
+          nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"), nb::arg("worth"),
+          nb::arg("strengths").noconvert().none() = nb::none(),
+          "The strength of each order is chosen from grid by leave-one-out on the first rows. With an empty grid alpha "
+          "is\n"
+          "added to each count instead. worth: rows that every value of a child has besides, spread over the\n"
+          "classes. strengths: known ones, from which none is chosen again.");
   nb::class_<PyChains>(m, "Chains", "Chains of estimates, each smoothed towards the one with a parent less.")
       .def(nb::init<std::size_t, const Ints&, const Sizes&, const Bytes&, const Ints&, const Ints&, const Ints&,
                     const Sizes&>(),
@@ -232,18 +234,18 @@ void bind_chains(nb::module_& m) {
       .def_prop_ro(
           "cells", [](const PyChains& self) { return self.get().counts.back(); }, "How many counts per class.")
       .def_prop_ro(
-          "rungs", [](const PyChains& self) { return self.get().rungs.back(); }, "How many estimates per class.")
+          "orders", [](const PyChains& self) { return self.get().orders.back(); }, "How many estimates per class.")
       .def("count", &py_count, nb::arg("codes").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
            nb::arg("out").noconvert(), "Adds the rows to the counts (cells, classes), uint32 or float64.")
       .def("learn", &py_learn, nb::arg("counts").noconvert(), nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
-           nb::arg("w").noconvert().none(), nb::arg("smoothing"), nb::arg("planes"),
-           "(strengths, logs, terms): the strength of each rung, the logs of all estimates, and the leave-one-out "
+           nb::arg("w").noconvert().none(), nb::arg("smoothing"), nb::arg("outputs"),
+           "(strengths, logs, terms): the strength of each order, the logs of all estimates, and the leave-one-out "
            "terms\n"
-           "(planes, rows, classes) of rows that have been counted.")
+           "(outputs, rows, classes) of rows that have been counted.")
       .def("laplace", &py_laplace, nb::arg("counts").noconvert(), nb::arg("alpha"),
            "The logs of all estimates with alpha added to each count, in float64.")
-      .def("terms", &py_terms, nb::arg("logs").noconvert(), nb::arg("codes").noconvert(), nb::arg("planes"),
-           "(planes, rows, classes): the sums of scale * log P of the chains of each plane.");
+      .def("terms", &py_terms, nb::arg("logs").noconvert(), nb::arg("codes").noconvert(), nb::arg("outputs"),
+           "(outputs, rows, classes): the sums of scale * log P of the chains of each output.");
 }
 
 }  // namespace tb::bind

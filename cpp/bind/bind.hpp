@@ -4,10 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,26 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 template <class T, int N>
 using Array = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
+
+// Releases the GIL for its scope. While Python ends, a daemon thread must not have it back: CPython then ends the
+// thread by unwinding its stack (until 3.13), which C++ answers with std::terminate. Such a thread waits here for the
+// process to end, as CPython lets it do from 3.14 on.
+class GilRelease {
+ public:
+  GilRelease() : state_(PyEval_SaveThread()) {}
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+  ~GilRelease() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {  // not an exception: C functions throw none
+      for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+  }
+
+ private:
+  PyThreadState* state_;
+};
 
 // A new NumPy array that owns its (uninitialised) memory.
 template <class T, int N>

@@ -18,13 +18,11 @@ using Bins = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::devi
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Starts = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Sizes = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
-using Rates = std::tuple<double, double, double, double, double, double>;
 using PyTree = std::tuple<Array<std::int32_t, 1>, Array<std::int32_t, 1>, Array<double, 2>>;
 
-BoostingOptions options_of(const Sizes& size, const Rates& rates) {
-  const auto& [max_tries, patience, depth, columns, rows, seed] = size;
-  const auto& [learning_rate, pseudo_count, ridge, min_gain, self_weight, patience_per_tree] = rates;
+void make_options(BoostingOptions* self, std::int64_t max_tries, std::int64_t patience, std::int64_t depth,
+                  std::int64_t columns, std::int64_t rows, std::int64_t seed, double learning_rate, double pseudo_count,
+                  double ridge, double min_gain, double self_weight, double patience_per_tree) {
   for (const std::int64_t each : {max_tries, patience, columns, rows, seed})
     expect(each >= 0, "sizes must not be negative");
   expect(depth >= 1 && depth <= 15, "depth must lie between 1 and 15");
@@ -34,23 +32,23 @@ BoostingOptions options_of(const Sizes& size, const Rates& rates) {
   expect(min_gain >= 0, "min_gain must not be negative");
   expect(self_weight >= 0 && self_weight <= 1, "self_weight must lie between 0 and 1");
   expect(patience_per_tree >= 0 && patience_per_tree <= 1e6, "patience_per_tree must lie between 0 and 1e6");
-  return {static_cast<std::size_t>(max_tries),
-          static_cast<std::size_t>(patience),
-          static_cast<std::size_t>(depth),
-          static_cast<std::size_t>(columns),
-          static_cast<std::size_t>(rows),
-          static_cast<std::uint64_t>(seed),
-          learning_rate,
-          pseudo_count,
-          ridge,
-          min_gain,
-          self_weight,
-          patience_per_tree};
+  new (self) BoostingOptions{static_cast<std::size_t>(max_tries),
+                             static_cast<std::size_t>(patience),
+                             static_cast<std::size_t>(depth),
+                             static_cast<std::size_t>(columns),
+                             static_cast<std::size_t>(rows),
+                             static_cast<std::uint64_t>(seed),
+                             learning_rate,
+                             pseudo_count,
+                             ridge,
+                             min_gain,
+                             self_weight,
+                             patience_per_tree};
 }
 
 std::pair<std::vector<PyTree>, double> py_fit_boosting(const std::tuple<Bins, Ints, Flags>& columns,
                                                        const std::tuple<Labels, Doubles, Keys>& rows,
-                                                       const Matrix& joint, const Sizes& size, const Rates& rates) {
+                                                       const Matrix& joint, const BoostingOptions& options) {
   const auto& [bin, bins, ordered] = columns;
   const auto& [y, w, key] = rows;
   const std::size_t d = bin.shape(0), n = bin.shape(1), K = joint.shape(1);
@@ -66,10 +64,9 @@ std::pair<std::vector<PyTree>, double> py_fit_boosting(const std::tuple<Bins, In
   expect(y.shape(0) == n && w.shape(0) == n && key.shape(0) == n, "y, w and key: one for each row");
   expect(joint.shape(0) == n && K > 0, "joint must be (rows, classes)");
   for (std::size_t i = 0; i < n * K; ++i) expect(std::abs(joint.data()[i]) <= 1e300, "joint must be finite");
-  const BoostingOptions options = options_of(size, rates);
   BoostedTrees found;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     found = fit_boosting(
         {n, K, d, bin.data(), bins.data(), ordered.data(), y.data(), w.data(), joint.data(), key.data()}, options);
   }
@@ -99,7 +96,7 @@ Array<std::uint8_t, 1> py_cut_views(const std::tuple<Bytes, Starts, Flags>& colu
     all += static_cast<std::size_t>(start(j + 1) - start(j));
   }
   auto map = make_array<std::uint8_t, 1>({all});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   cut_views({column.shape(0), column.data(), cut.data(), bin.data(), start.data(), ordered.data()}, map.data());
   return map;
 }
@@ -107,15 +104,31 @@ Array<std::uint8_t, 1> py_cut_views(const std::tuple<Bytes, Starts, Flags>& colu
 }  // namespace
 
 void bind_boosting(nb::module_& m) {
+  nb::class_<BoostingOptions>(m, "BoostingOptions", "Hyperparameters of gradient boosting; all by name.")
+      .def("__init__", &make_options, nb::kw_only(), nb::arg("max_tries"), nb::arg("patience"), nb::arg("depth"),
+           nb::arg("columns"), nb::arg("rows"), nb::arg("seed"), nb::arg("learning_rate"), nb::arg("pseudo_count"),
+           nb::arg("ridge"), nb::arg("min_gain"), nb::arg("self_weight"), nb::arg("patience_per_tree"),
+           "max_tries: trees tried. patience, and patience_per_tree more for each tree kept: tries in a row that may\n"
+           "fail. columns, rows: sampled for each tree. self_weight: how much of itself a row's value leaves out.")
+      .def_ro("max_tries", &BoostingOptions::max_tries)
+      .def_ro("patience", &BoostingOptions::patience)
+      .def_ro("depth", &BoostingOptions::depth)
+      .def_ro("columns", &BoostingOptions::columns)
+      .def_ro("rows", &BoostingOptions::rows)
+      .def_ro("seed", &BoostingOptions::seed)
+      .def_ro("learning_rate", &BoostingOptions::learning_rate)
+      .def_ro("pseudo_count", &BoostingOptions::pseudo_count)
+      .def_ro("ridge", &BoostingOptions::ridge)
+      .def_ro("min_gain", &BoostingOptions::min_gain)
+      .def_ro("self_weight", &BoostingOptions::self_weight)
+      .def_ro("patience_per_tree", &BoostingOptions::patience_per_tree);
   m.def("fit_boosting", &py_fit_boosting, nb::arg("columns").noconvert(), nb::arg("rows").noconvert(),
-        nb::arg("joint").noconvert(), nb::arg("size"), nb::arg("how"),
+        nb::arg("joint").noconvert(), nb::arg("options"),
         "([(column, cut, value), ...], gain): trees whose values are added to joint (rows, classes).\n"
         "columns: bin (columns, rows), 255 for missing; the number of bins of each; whether they are ordered.\n"
         "rows: y, w and key. Rows of the bin at a cut, or up to it where bins are ordered, are the second side of it;\n"
         "value (2^(cuts + 1) - 1, classes): of the root, of the cells of the first cut, of the first two, and so on.\n"
-        "gain: by how much the mean log-loss of rows outside the samples fell. size: max_tries, patience, depth,\n"
-        "columns and rows sampled for each tree, seed. how: learning_rate, pseudo_count, ridge, min_gain,\n"
-        "self_weight, patience_per_tree.");
+        "gain: by how much the mean log-loss of rows outside the samples fell.");
   m.def("cut_views", &py_cut_views, nb::arg("columns").noconvert(), nb::arg("cuts").noconvert(),
         "For each cut (columns, bins), one after the other, which half each level of its column is in. columns: the\n"
         "bins of the levels of all of them, the last of each being that of a missing value; where each begins, and\n"

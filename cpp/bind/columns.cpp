@@ -142,7 +142,7 @@ void bind_columns(nb::module_& m) {
         for (const Column& c : cols.col)
           if (c.dtype == Dtype::f64 || c.dtype == Dtype::f32) throw nb::type_error("integers or booleans are wanted");
         const Range r = [&] {
-          const nb::gil_scoped_release free;
+          const GilRelease free;
           return integer_range(cols.view);
         }();
         return nb::make_tuple(r.low, r.high);

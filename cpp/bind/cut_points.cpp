@@ -58,7 +58,7 @@ Answer unsupervised(const PyColumns& x, const MaybeLabels& y, const MaybeDoubles
   const std::size_t most = bins_of(bins);
   Cuts cuts;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     cuts = find(x.view, rows, most);
   }
   return answer(cuts);
@@ -69,10 +69,23 @@ Answer mdl(const PyColumns& x, const Labels& y, const MaybeDoubles& w, std::int6
   if (classes < 1) throw nb::value_error("there must be at least one class");
   Cuts cuts;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     cuts = cuts_mdl(x.view, rows, static_cast<std::size_t>(classes));
   }
   return answer(cuts);
+}
+
+Array<double, 1> rounded(const PyColumns& x, const MaybeLabels& y, const MaybeDoubles& w, const Sizes& sizes,
+                         const Doubles& cuts) {
+  check_cuts(x.view.d, sizes, cuts);
+  const Rows rows = rows_of(x, y, w);
+  auto out = make_array<double, 1>({cuts.shape(0)});
+  std::copy(cuts.data(), cuts.data() + cuts.shape(0), out.data());
+  {
+    const nb::gil_scoped_release release;
+    round_cuts(x.view, rows, sizes.data(), out.data());
+  }
+  return out;
 }
 
 // The codes of all columns in one piece of memory: an array for each would take longer than few rows do.
@@ -96,7 +109,7 @@ PyColumns codes(const PyColumns& x, const Sizes& sizes, const Doubles& cuts) {
   std::vector<void*> to(x.view.d);
   for (std::size_t j = 0; j < x.view.d; ++j) out.col[j].data = data + at[j], to[j] = data + at[j];
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     digitize(x.view, {}, sizes.data(), cuts.data(), to.data());
   }
   out.view.n = x.view.n;
@@ -115,6 +128,9 @@ void bind_cuts(nb::module_& m) {
         "Cuts that give each bin the same weight, as nearly as ties allow: (sizes, cuts).");
   m.def("cuts_mdl", &mdl, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(), nb::arg("K"),
         "Fayyad and Irani's cuts by class entropy and description length: (sizes, cuts).");
+  m.def("round_cuts", &rounded, nb::arg("cols"), nb::arg("y").noconvert().none(), nb::arg("w").noconvert().none(),
+        nb::arg("sizes").noconvert(), nb::arg("cuts").noconvert(),
+        "Each cut as the shortest decimal between its neighbouring values: the codes of these rows stay.");
   m.def("digitize", &codes, nb::arg("cols"), nb::arg("sizes").noconvert(), nb::arg("cuts").noconvert(),
         "The codes of each column: the number of cuts <= x, -1 for a missing value.\n"
         "int8 for up to 127 cuts, int16 up to 32767, else int32.");

@@ -30,7 +30,7 @@ auto py_scatter(const PyColumns& cols, const Labels& y, const std::optional<Doub
   auto s = make_array<double, 3>({pooled ? 1 : K, d, d});
   double skipped = 0.0;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     skipped = scatter(t, pooled, n.data(), mean.data(), low.data(), s.data());
   }
   return std::tuple(n, mean, low, s, skipped);
@@ -44,7 +44,7 @@ auto py_pairwise_scatter(const PyColumns& cols, const Labels& y, const std::opti
        low = make_array<double, 3>({K, d, d});
   auto s = make_array<double, 3>({pooled ? 1 : K, d, d});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     pairwise_scatter(t, pooled, n.data(), mean.data(), low.data(), s.data());
   }
   return std::tuple(n, mean, low, s);
@@ -52,7 +52,7 @@ auto py_pairwise_scatter(const PyColumns& cols, const Labels& y, const std::opti
 
 Array<double, 2> scores_of(const Part& part, const Columns& x, std::size_t classes, const RowFlags& missing) {
   auto out = make_array<double, 2>({x.n, classes});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   part_scores(part, x.n, classes, missing, out.data());
   return out;
 }
@@ -89,7 +89,7 @@ Array<double, 2> py_marginal_scores(const PyColumns& cols, const RowNumbers& row
     throw nb::value_error("the table does not have all of these rows");
   }
   auto out = make_array<double, 2>({count, q.classes});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   marginal_scores(cols.view, row, count, q, out.data());
   return out;
 }
@@ -114,7 +114,7 @@ auto py_roots(const InPlace& s, const Matrix& unit) {
   }
   std::vector<Root> found(count);
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     roots(count, d, s.data(), unit.data(), found.data());
   }
   auto log_det = make_array<double, 1>({count}), trace = make_array<double, 1>({count});
@@ -127,7 +127,7 @@ auto py_solve_normal(const Matrix& factor, const Matrix& a) {
   if (factor.shape(0) != d || factor.shape(1) != d) throw nb::value_error("factor must be (columns, columns)");
   auto weight = make_array<double, 2>({count, d});
   auto square = make_array<double, 1>({count});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   solve_normal(factor.data(), d, a.data(), count, weight.data(), square.data());
   return std::tuple(weight, square);
 }
@@ -167,7 +167,7 @@ std::optional<Array<double, 3>> py_leave_one_out_normal(const Matrix& z, const L
                                freedom.shape(0)};
   bool finite = false;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     finite = leave_one_out_normal(task, out.data());
   }
   return finite ? std::optional(out) : std::nullopt;
@@ -178,7 +178,7 @@ auto py_eigen(const Factors& a) {
   if (a.shape(2) != d) throw nb::value_error("a must be (count, columns, columns)");
   auto value = make_array<double, 2>({count, d});
   auto vector = make_array<double, 3>({count, d, d});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   eigen(count, d, a.data(), value.data(), vector.data());
   return std::tuple(value, vector);
 }

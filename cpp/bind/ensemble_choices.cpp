@@ -49,7 +49,7 @@ class PyStackingSearch {
     expect(steps >= 0, "steps must not be negative");
     Weights found;
     {
-      const nb::gil_scoped_release release;
+      const GilRelease release;
       found = search_.fit(
           half(second),
           {centre.data(), ridge.data(), ridge(D), bounded ? bounded->data() : nullptr, first ? first->data() : nullptr},
@@ -62,7 +62,7 @@ class PyStackingSearch {
     expect(v.shape(0) == search_.terms() && b.shape(0) == search_.classes(), "v must be (terms,) and b (classes,)");
     for (std::size_t d = 0; d < v.shape(0); ++d) expect(std::abs(v(d)) <= kMost, "v must be finite");
     for (std::size_t c = 0; c < b.shape(0); ++c) expect(std::abs(b(c)) <= kMost, "b must be finite");
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     return search_.loss(half(second), v.data(), b.data());
   }
 
@@ -80,7 +80,7 @@ class PyStackingSearch {
     expect(start.shape(0) == n && start.shape(1) == K, "start must be (rows, classes)");
     expect(second.shape(0) == n, "second must be (rows,)");
     const double* weight = weights_or_null(w, n);
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     return StackingSearch({D, n, K, terms.data(), y.data(), weight, start.data(), second.data()});
   }
   StackingSearch search_;
@@ -89,7 +89,7 @@ class PyStackingSearch {
 Array<double, 2> py_weighted_terms(const Terms& terms, const Doubles& v) {
   expect(v.shape(0) == terms.shape(0), "v must be (terms,)");
   auto out = make_array<double, 2>({terms.shape(1), terms.shape(2)});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   weighted_terms(terms.data(), terms.shape(0), terms.shape(1) * terms.shape(2), v.data(), out.data());
   return out;
 }
@@ -100,7 +100,7 @@ Array<std::int64_t, 1> py_low_discrepancy_design(const Turns& has, const Doubles
   expect(std::all_of(has.data(), has.data() + has.size(), [&](std::int32_t f) { return f >= 0 && f < count; }),
          "every feature must have a share");
   auto taken = make_array<std::int64_t, 1>({static_cast<std::size_t>(members)});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   low_discrepancy_design(has.data(), has.shape(0), has.shape(1), share.data(), share.shape(0),
                          static_cast<std::size_t>(members), taken.data());
   return taken;
@@ -127,7 +127,7 @@ std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Ma
   auto map = make_array<std::uint8_t, 2>({E, all});
   auto bins = make_array<std::int32_t, 2>({E, d});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     check_weights(count.data(), count.size());
     const std::vector<std::uint8_t> flag(ordered.data(), ordered.data() + d);
     draw_bins({count.shape(0), d, count.data(), sizes.data(), flag.data(), E, static_cast<std::size_t>(low),
@@ -225,7 +225,7 @@ Array<std::int32_t, 2> py_grow_class_trees(const AnyCodes& codes, const Labels& 
   g.grid = {grid.data(), grid.shape(0)};
   g.most_cells = most_cells;
   with_codes(codes, [&](const auto* p) {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     check_class_tree_codes(g, p, columns);
     grow_class_trees(g, p, chosen.data());
   });
@@ -240,7 +240,7 @@ class PyTemperatureLoss {
 
   bool flat() const { return found_.flat(); }
   std::tuple<double, double, double> at(double beta) const {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     const TemperatureSums s = found_.at(beta);
     return {s.loss, s.mean, s.variance};
   }
@@ -250,7 +250,7 @@ class PyTemperatureLoss {
            "the bounds of beta must be above 0, the lower first");
     expect(pull.first >= 0 && std::isfinite(pull.first) && pull.second > 0 && std::isfinite(pull.second),
            "the pull must not be negative, and to something above 0");
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     const TemperatureLoss::Best found =
         found_.best({bounds.first, bounds.second, pull.first, pull.second, enough, steps});
     return {found.beta, found.loss};
@@ -261,7 +261,7 @@ class PyTemperatureLoss {
     const std::size_t n = prior.shape(0), K = prior.shape(1);
     expect(likelihood.shape(0) == n && likelihood.shape(1) == K, "likelihood must be (rows, classes), as the prior is");
     expect(y.shape(0) == n && w.shape(0) == n, "y and w: one for each row");
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     return {prior.data(), likelihood.data(), y.data(), w.data(), n, K};
   }
   TemperatureLoss found_;

@@ -22,7 +22,7 @@ AnyShape logs_of(const Numbers& x) {
   std::vector<std::size_t> shape;
   for (std::size_t i = 0; i < x.ndim(); ++i) shape.push_back(x.shape(i));
   {
-    nb::gil_scoped_release release;
+    GilRelease release;
     TB_CALL(logs, x.data(), x.size(), out);
   }
   return AnyShape(out, x.ndim(), shape.data(), owner);
@@ -33,7 +33,7 @@ Array<double, 2> totals_of(const Matrix& count, const Sizes& sizes) {
   const LevelSizes columns{d, sizes.data()};
   expect(columns.fill(count.shape(1)), "count must be (classes, sum of sizes)");
   auto out = make_array<double, 2>({K, d});
-  nb::gil_scoped_release release;
+  GilRelease release;
   level_totals(K, columns, count.data(), out.data());
   return out;
 }
@@ -87,7 +87,7 @@ void bind_estimates(nb::module_& m) {
         const std::size_t K = sum.shape(0), d = sum.shape(1);
         expect(alpha.shape(0) == d, "alpha must have a number for each column");
         auto out = make_large<double, 2>({K, d});
-        nb::gil_scoped_release release;
+        GilRelease release;
         log_shares(K, d, sum.data(), alpha.data(), out.data());
         return out;
       },

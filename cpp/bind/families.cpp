@@ -114,7 +114,7 @@ Array<double, 1> py_concentrations(const PyFamilies& self, const Doubles& grid) 
   expect(grid.shape(0) > 0, "the grid is empty");
   const Families families = self.view();
   auto out = make_array<double, 1>({static_cast<std::size_t>(families.parent_start[families.count])});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   family_concentrations(self.counts().counts(), self.counts().tables(), families, self.counts().smoothing(),
                         {grid.data(), grid.shape(0)}, out.data());
   return out;
@@ -129,7 +129,7 @@ std::tuple<Array<double, 2>, Array<std::int64_t, 1>> py_logs(const PyFamilies& s
   auto places = make_array<std::int64_t, 1>({offset.size()});
   for (std::size_t f = 0; f < offset.size(); ++f) places.data()[f] = static_cast<std::int64_t>(offset[f]);
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     family_logs(self.counts().counts(), self.counts().tables(), families, self.counts().smoothing(), a, offset.data(),
                 out.data());
   }
@@ -171,7 +171,7 @@ Array<double, 2> py_losses(const PyFamilies& self, const AnyCodes& codes, const 
   std::size_t most = reals.most;
   for (std::size_t f = 0; f < families.count; ++f) most = std::max(most, families.parents(f));
   auto out = make_array<double, 2>({most + 1, reals.step.size()});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   check_rows(y.data(), weights, n, counted.classes());
   const Ladder ladder(counted.counts(), counted.tables(), families, counted.smoothing(), a, counted.class_weight(),
                       std::move(reals));
@@ -235,7 +235,7 @@ Array<double, 2> py_real_scores(const AnyCodes& codes, const Sizes& sizes, const
   const PyReals described(copy_of(sizes), parent, start, terms);
   const RealFamilies reals = described.with(value, n);
   auto out = make_large<double, 2>({n, described.classes()});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   with_codes(codes, [&](const auto* p) {
     check_codes(p, sizes.data(), sizes.shape(0), n);
     real_scores(reals, sizes.data(), p, n, out.data());
@@ -274,7 +274,7 @@ class PyNetwork {
     expect(!value || reals_, "a network without real columns has no values of them");
     const RealFamilies reals = value ? reals_->with(*value, n) : RealFamilies{};
     auto out = make_large<double, 2>({n, logs_.shape(1)});
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     with_codes(codes, [&](const auto* p) {
       check_codes(p, sizes_.data(), d, n);
       network_scores(with(reals), p, n, out.data());

@@ -57,7 +57,7 @@ void make_codes(MatrixCodes* self, const Sizes& levels, const std::optional<Size
 
 template <class Out>
 bool answer(const FastMatrix& door, const Columns& x, void (Scorer::*how)(Out*) const, Out* out) {
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   return door.model->score(x, [&](std::unique_ptr<Part> part) {
     Scorer scorer(x.n, door.prior.shape(0), door.prior.data(), false);
     scorer.add(std::move(part));

@@ -41,7 +41,7 @@ nb::object pack_as(const PyColumns& cols, const Sizes& sizes, bool raw, std::siz
                    bool* unseen) {
   auto codes = make_large<T, 2>({cols.view.d, rows});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     pack_codes(cols.view, sizes.data(), raw, first, rows, sizeof(T), codes.data(), unseen);
   }
   return nb::cast(codes);
@@ -88,7 +88,7 @@ void py_count_tables(const AnyCodes& codes, const Labels& y, const std::optional
   with_counts(out.dtype(), out.data(), [&](const auto* cells) {
     using N = std::remove_const_t<std::remove_pointer_t<decltype(cells)>>;
     expect(sizeof(N) == sizeof(double) || !rows.w, "with weights the counts must be float64");
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     count_tables(rows, tables, const_cast<N*>(cells));
   });
 }
@@ -116,7 +116,7 @@ nb::object py_move_tables(const AnyCounts& old, const Sizes& old_sizes, const Si
     using N = std::remove_const_t<std::remove_pointer_t<decltype(counts)>>;
     auto moved = make_large<N, 2>({classes, to.cells()});
     {
-      const nb::gil_scoped_release release;
+      const GilRelease release;
       move_tables(from, to, map.data(), classes, counts, moved.data());
     }
     return nb::cast(moved);
@@ -134,7 +134,7 @@ std::tuple<Array<double, 1>, Array<double, 1>> py_pair_information(const Matrix&
   expect(single.shape(0) == classes && single.shape(1) == levels, "single must be (classes, sum of sizes)");
   auto pairs = make_array<double>({tables.count}), columns_alone = make_array<double>({tables.d});
   with_counts(joint.dtype(), joint.data(), [&](const auto* counts) {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     pair_information(tables, classes, counts, pairs.data());
     class_information(tables.d, sizes.data(), classes, single.data(), columns_alone.data());
   });

@@ -38,7 +38,7 @@ nb::object read(const JsonReader& reader, const nb::bytes& body, std::size_t mos
   const std::string_view text(body.c_str(), body.size());
   std::optional<JsonTable> found;
   {
-    const nb::gil_scoped_release free;
+    const GilRelease free;
     found = reader.read(text, most);
   }
   if (!found) return nb::none();

@@ -62,7 +62,7 @@ Statistics statistics(const PyColumns& cols, const Labels& y, const std::optiona
   const Rows rows{y.data(), weights_or_null(w, cols.view.n)};
   KernelStatistics out;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     out = kernel_statistics(cols.view, rows, K);
   }
   return hand_over(std::move(out));
@@ -75,7 +75,7 @@ Statistics combine(const Sizes& start_a, const Doubles& value_a, const Doubles& 
   if (sign != 1 && sign != -1) throw nb::value_error("sign must be 1 (add) or -1 (subtract)");
   KernelStatistics out;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     out = kernel_combine(a, b, sign);
   }
   return hand_over(std::move(out));
@@ -96,7 +96,7 @@ Doubles2 bandwidths(const Sizes& start, const Doubles& value, const Doubles& wei
     throw nb::value_error(
         ("unknown bandwidth rule '" + rule + "'; choose 'silverman', 'scott' or 'john-langley'").c_str());
   Doubles2 out = make_array<double, 2>({K, d});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   kernel_bandwidths(view, r, K, out.data());
   return out;
 }
@@ -114,7 +114,7 @@ std::tuple<Doubles2, Ints1, Doubles1, Doubles2> tables(const Sizes& start, const
   }
   KernelTables out;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     out = kernel_tables(view, h.data(), K, cells);
   }
   const std::size_t entry_shape[2] = {view.entries, kEntry}, cell_shape[2] = {out.edge.size(), kCell};

@@ -15,7 +15,7 @@ Array<double, 1> py_class_distances(const PyColumns& cols, const Labels& y, cons
   expect(y.shape(0) == cols.view.n && mean.shape(1) == cols.view.d, "y must be (rows), mean (classes, columns)");
   expect(low.shape(0) == mean.shape(0) && low.shape(1) == mean.shape(1), "low must be (classes, columns)");
   auto out = make_array<double, 1>({cols.view.n});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   class_distances(cols.view, y.data(), mean.data(), low.data(), mean.shape(0), out.data());
   return out;
 }
@@ -73,7 +73,7 @@ Array<double, 2> py_leave_one_out_losses(const PyColumns& cols, const Matrix& me
   const LeaveOneOut job{cols.view,    mean.data(), low.data(),   prior.data(),  K, A, G, frames.gamma.data(),
                         frame.data(), outside,     rows.view(K), frames.view(d)};
   auto out = make_array<double, 2>({A, G});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   leave_one_out_losses(job, out.data());
   return out;
 }
@@ -120,7 +120,7 @@ Array<double, 2> py_leave_one_out_diagonal(const PyAxisRows& rows, const Matrix&
   job.alpha = alpha.data();
   job.gamma = gamma.data();
   auto out = make_array<double, 2>({A, G});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   leave_one_out_diagonal(job, out.data());
   return out;
 }

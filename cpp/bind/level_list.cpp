@@ -58,7 +58,7 @@ std::shared_ptr<LevelStore> fork(const LevelList& list) {
 
 // No Python code runs here: it could come back for the mutex.
 void append(LevelStore& store, std::unique_ptr<Dictionary> fresh, std::vector<nb::object>& labels) {
-  const std::unique_lock<std::shared_mutex> alone(store.mutex);
+  const std::unique_lock<ForkMutex> alone(store.mutex);
   if (store.labels.empty()) {
     store.words = std::move(*fresh);
     store.labels = std::move(labels);

@@ -2,12 +2,12 @@
 // one column share the store, so that to learn and to ask cost what the rows cost, however many labels there are.
 #pragma once
 #include <memory>
-#include <shared_mutex>
 #include <string_view>
 #include <vector>
 
 #include "bind/bind.hpp"
 #include "core/encode/known_levels.hpp"
+#include "core/runtime/fork_mutex.hpp"
 
 namespace tb::bind {
 
@@ -16,7 +16,7 @@ struct LevelStore {
   Dictionary words;                // texts and numbers by their codes; any other label holds its code here
   std::vector<nb::object> labels;  // by code; null: a text of `words` that nobody has asked for yet
   nb::dict others;                 // labels that are neither texts nor numbers -> code
-  std::shared_mutex mutex;
+  ForkMutex mutex;
 };
 
 struct LevelList {
@@ -34,7 +34,7 @@ class Reading {
   explicit Reading(std::vector<const LevelList*> lists);
 
  private:
-  std::vector<std::shared_lock<std::shared_mutex>> locks_;
+  std::vector<std::shared_lock<ForkMutex>> locks_;
 };
 
 // A label on its way to its code. NaN and None are no labels; the caller takes them out.

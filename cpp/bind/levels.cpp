@@ -58,7 +58,7 @@ nb::tuple fixed_codes(nb::handle values, nb::handle list, bool grow) {
   Known known = levels.known();
   Codes codes;
   {
-    const nb::gil_scoped_release free;
+    const GilRelease free;
     const Reading lock({&levels});
     codes = encode(texts, known, grow);
   }
@@ -71,7 +71,7 @@ nb::tuple number_codes(const PyColumns& column, nb::handle list, bool grow) {
   Known known = levels.known();
   Codes codes;
   {
-    const nb::gil_scoped_release free;
+    const GilRelease free;
     const Reading lock({&levels});
     codes = encode(column.view.col[0], column.view.n, known, grow, 0);
   }
@@ -84,7 +84,7 @@ nb::tuple appearance_codes(const PyColumns& column, std::size_t size) {
   if (x.d == 2 && item_size(x.col[1].dtype) != 1) throw nb::value_error("what is there must be truths");
   Appearances found;
   {
-    const nb::gil_scoped_release free;
+    const GilRelease free;
     found = by_appearance(x.col[0], x.d == 2 ? x.col + 1 : nullptr, x.n, size);
   }
   auto first = make_array<std::int64_t, 1>({found.first.size()});

@@ -40,7 +40,7 @@ class Lock {
     PyLockStatus found = PY_LOCK_INTR;
     while (found == PY_LOCK_INTR) {
       {
-        const nb::gil_scoped_release release;
+        const GilRelease release;
         found = PyThread_acquire_lock_timed(lock_, -1, 1);
       }
       if (found == PY_LOCK_INTR && PyErr_CheckSignals() != 0) nb::raise_python_error();

@@ -66,6 +66,20 @@ NB_MODULE(_core, m) {
       },
       nullptr);
 
+  // Memory that is not to be had is an error of this library too (errors.py, which needs no other module of it).
+  nb::register_exception_translator(
+      [](const std::exception_ptr& p, void*) {
+        try {
+          std::rethrow_exception(p);
+        } catch (const std::bad_alloc&) {
+          const nb::object error = nb::module_::import_("tallybayes.errors").attr("OutOfMemoryError");
+          PyErr_SetString(error.ptr(),
+                          "There is not enough memory for this model and table. Give fewer rows at a time, fewer "
+                          "classes, columns or levels, or a simpler model.");
+        }
+      },
+      nullptr);
+
   tb::bind::bind_columns(m);
   tb::bind::bind_statistics(m);
   tb::bind::bind_tables(m);

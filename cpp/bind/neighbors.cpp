@@ -33,7 +33,7 @@ std::pair<Array<std::int32_t, 2>, Array<double, 2>> py_neighbors(const Points& p
   const std::size_t n = rows.shape(0), m = static_cast<std::size_t>(most);
   auto index = make_array<std::int32_t, 2>({n, m});
   auto distance = make_array<double, 2>({n, m});
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   points.nearest(rows.data(), n, m, index.data(), distance.data());
   return {index, distance};
 }

@@ -100,7 +100,7 @@ template <class T>
 void answer(PyScorer& self, void (Scorer::*ask)(T*) const, T* out) {
   self.refused = -1;
   try {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     (self.core.*ask)(out);
   } catch (const BadPart& bad) {
     self.refused = bad.part;

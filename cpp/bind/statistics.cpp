@@ -35,7 +35,7 @@ std::tuple<Table, Table, Table, Table> py_moments(const PyColumns& x, const Labe
   auto n = make_array<double>({K, t.x.d}), mean = make_array<double>({K, t.x.d});
   auto low = make_array<double>({K, t.x.d}), m2 = make_array<double>({K, t.x.d});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     moments(t, n.data(), mean.data(), low.data(), m2.data());
   }
   return {n, mean, low, m2};
@@ -45,7 +45,7 @@ std::tuple<Table, Table> py_sums(const PyColumns& x, const Labels& y, const Weig
   const Labelled t = labelled(x, y, w, K);
   auto n = make_array<double>({K, t.x.d}), s = make_array<double>({K, t.x.d});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     sums(t, n.data(), s.data());
   }
   return {n, s};
@@ -57,7 +57,7 @@ std::tuple<Table, Table> py_binary_counts(const PyColumns& x, double threshold, 
   const Labelled t = labelled(x, y, w, K);
   auto n = make_array<double>({K, t.x.d}), ones = make_array<double>({K, t.x.d});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     binary_counts(t, threshold, n.data(), ones.data());
   }
   return {n, ones};
@@ -70,7 +70,7 @@ Table py_csr_sums(const PyCsr& x, const Labels& y, const Weights& w, std::size_t
   const double* weights = weights_or_null(w, x.view.n);
   auto out = make_array<double>({K, x.view.d});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     csr_sums(x.view, y.data(), weights, K, threshold ? &*threshold : nullptr, out.data());
   }
   return out;
@@ -104,7 +104,7 @@ Counted py_counts(const PyColumns& x, const Labels& y, const Weights& w, std::si
   check_codes(t, x, sizes, limit);
   CodeCounts c;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     c = counts(t, sizes.data(), limit);
   }
   return written(c, K);
@@ -116,7 +116,7 @@ std::optional<Counted> py_counts_of_codes(const PyColumns& x, const Labels& y, s
   check_codes(t, x, sizes, limit);
   std::optional<CodeCounts> c;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     c = counts_of_codes(t, sizes.data(), limit);
   }
   if (!c) return std::nullopt;
@@ -127,7 +127,7 @@ Array<double, 1> py_class_weights(const Labels& y, const Weights& w, std::size_t
   const double* weights = weights_or_null(w, y.shape(0));
   auto out = make_array<double>({K});
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     class_weights(y.data(), weights, y.shape(0), K, out.data());
   }
   return out;
@@ -141,7 +141,7 @@ std::tuple<Array<std::int32_t, 1>, Array<std::int64_t, 1>> py_integer_levels(
   auto codes = make_array<std::int32_t>({y.shape(0)});
   std::vector<std::int64_t> found;
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     found = integer_levels(c, y.shape(0), codes.data());
   }
   auto levels = make_array<std::int64_t>({found.size()});
@@ -152,7 +152,7 @@ std::tuple<Array<std::int32_t, 1>, Array<std::int64_t, 1>> py_integer_levels(
 bool py_check_csr(const PyCsr& x) {
   const nb::object values = nb::cast<nb::tuple>(x.keep)[0];
   const std::size_t nnz = nb::len(values);
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   return check_csr(x.view, nnz);
 }
 
@@ -188,7 +188,7 @@ void bind_statistics(nb::module_& m) {
   m.def(
       "stream",
       [](const PyColumns& x) {
-        const nb::gil_scoped_release release;
+        const GilRelease release;
         return stream(x.view);
       },
       cols, "Read every byte of the table once with all threads (the limit of a bench); the answer has no meaning.");

@@ -113,7 +113,7 @@ void each_chunk(TextColumn& read, const LevelList& levels, std::size_t most, F&&
   std::size_t first = 0;
   do {
     const std::span<const TextRef> texts = read.next(first, most);
-    const nb::gil_scoped_release free;
+    const GilRelease free;
     const Reading lock({&levels});
     try {
       if (!f(texts, first)) return;

@@ -153,9 +153,10 @@ TB_INLINE void add(typename L::Part x, typename L::Part e, double* sum) {
   const auto up = e > most;
   const Part above = up ? e : most, below = up ? most : e;
   const Part large = up ? x : s, small = up ? s : x;
-  const Part gap = above - below;
-  const Part scale =
-      gap == 0.0 ? 1.0 - Part{} : (gap == 1.0 ? kDown - Part{} : Part{});  // further down: nothing is left
+  const Part difference = above - below;
+  const Part scale = difference == 0.0
+                         ? 1.0 - Part{}
+                         : (difference == 1.0 ? kDown - Part{} : Part{});  // further down: nothing is left
   s = large + small * scale;
   most = above;
 }

@@ -5,7 +5,7 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr std::size_t kFewLifts = 512;  // cells of a context
+constexpr std::size_t kFewLifts = 512;  // cells of a configuration
 
 template <class Bin>
 TB_INLINE bool step(std::uint32_t bins, std::uint32_t* cell, std::size_t n, Bin&& bin_of) {
@@ -52,12 +52,12 @@ TB_INLINE void child_out(const LeaveOut& t) {
   const std::size_t K = fixed ? fixed : t.classes;
   const float a = t.concentration;
   for (std::size_t r = 0; r < t.rows; ++r) {
-    if (t.context[r] == kNoCell || t.child[r] == kNoCell) continue;
-    const float* n = t.n + (t.context[r] * t.bins + t.child[r]) * K;
-    const float* share = t.share + t.context[r] * K;
+    if (t.configuration[r] == kNoCell || t.child[r] == kNoCell) continue;
+    const float* n = t.n + (t.configuration[r] * t.bins + t.child[r]) * K;
+    const float* share = t.share + t.configuration[r] * K;
     float* p = t.p + r * K;
     const std::size_t y = static_cast<std::size_t>(t.y[r]);
-    const float below = t.total[t.context[r] * K + y] - t.unit[r] + a, above = less(n[y], t.unit[r]) + a * p[y];
+    const float below = t.total[t.configuration[r] * K + y] - t.unit[r] + a, above = less(n[y], t.unit[r]) + a * p[y];
     const float own = below > 0.0f ? above / below : p[y];
     for (std::size_t c = 0; c < K; ++c) p[c] = (n[c] + a * p[c]) * share[c];
     p[y] = own;
@@ -74,9 +74,9 @@ template <std::size_t fixed>
 TB_INLINE void child_lifts_out(const LeaveOut& t) {
   const std::size_t K = fixed ? fixed : t.classes;
   for (std::size_t r = 0; r < t.rows; ++r) {
-    if (t.context[r] == kNoCell || t.child[r] == kNoCell) continue;
-    const float* n = t.n + (t.context[r] * t.bins + t.child[r]) * K;
-    const float* total = t.total + t.context[r] * K;
+    if (t.configuration[r] == kNoCell || t.child[r] == kNoCell) continue;
+    const float* n = t.n + (t.configuration[r] * t.bins + t.child[r]) * K;
+    const float* total = t.total + t.configuration[r] * K;
     float* p = t.p + r * K;
     const std::size_t y = static_cast<std::size_t>(t.y[r]);
     for (std::size_t c = 0; c < K; ++c) {
@@ -91,11 +91,11 @@ TB_INLINE void class_out(const LeaveOut& t) {
   const std::size_t K = fixed ? fixed : t.classes;
   const float a = t.concentration;
   for (std::size_t r = 0; r < t.rows; ++r) {
-    if (t.context[r] == kNoCell) continue;
-    const float* n = t.n + t.context[r] * K;
+    if (t.configuration[r] == kNoCell) continue;
+    const float* n = t.n + t.configuration[r] * K;
     float* p = t.p + r * K;
     const std::size_t y = static_cast<std::size_t>(t.y[r]);
-    const float below = t.total[t.context[r]] - t.unit[r] + a;
+    const float below = t.total[t.configuration[r]] - t.unit[r] + a;
     if (!(below > 0.0f)) continue;
     const float share = 1.0f / below, own = (less(n[y], t.unit[r]) + a * p[y]) * share;
     for (std::size_t c = 0; c < K; ++c) p[c] = (n[c] + a * p[c]) * share;
@@ -106,8 +106,8 @@ TB_INLINE void class_out(const LeaveOut& t) {
 template <bool alone>
 TB_INLINE void own_counts_of(const OwnCounts& t) {
   for (std::size_t r = 0; r < t.rows; ++r) {
-    const bool none = t.context[r] == kNoCell || t.child[r] == kNoCell;
-    const std::size_t u = none ? 0 : t.context[r], x = none ? 0 : t.child[r];
+    const bool none = t.configuration[r] == kNoCell || t.child[r] == kNoCell;
+    const std::size_t u = none ? 0 : t.configuration[r], x = none ? 0 : t.child[r];
     const std::size_t y = none ? 0 : static_cast<std::size_t>(t.y[r]);
     const float n = t.n[(u * t.bins + x) * t.classes + y], total = t.total[alone ? u : u * t.classes + y];
     t.own_n[r] = none ? 0.0f : less(n, t.unit[r]);
@@ -125,7 +125,7 @@ TB_INLINE void leave_one_out_terms(const LeaveOneOutTerms& t, float scale, float
     for (std::size_t r = 0; r < count; ++r) own[r] = log_of(t.own[first + r]);
     for (std::size_t r = first; r < first + count; ++r) {
       if (t.unit[r] != 1.0f || t.child[r] == kNoCell) continue;
-      const float* from = t.log + (t.context[r] * t.bins + t.child[r]) * K;
+      const float* from = t.log + (t.configuration[r] * t.bins + t.child[r]) * K;
       float* to = out + r * K;
       const std::size_t y = static_cast<std::size_t>(t.y[r]);
       const float mine = to[y] + scale * own[r - first];
@@ -138,10 +138,10 @@ TB_INLINE void leave_one_out_terms(const LeaveOneOutTerms& t, float scale, float
 // fold_lifts, or fold_own, for few classes: their totals stand beside the bins, so that a row is one loop.
 template <bool own>
 TB_INLINE void fold_few(const float* n, const float* above, const float* total, float concentration, float worth,
-                        std::size_t contexts, std::size_t inner, std::size_t row, std::size_t classes, float* p) {
+                        std::size_t configurations, std::size_t inner, std::size_t row, std::size_t classes, float* p) {
   float each[kFewLifts];
   std::size_t next = 0;
-  for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
+  for (std::size_t i = 0; i < configurations; ++i, n += row, p += row, total += classes) {
     if (classes == 2) {
       const float a = own ? less(total[0], 1.0f) : total[0], b = own ? less(total[1], 1.0f) : total[1];
       for (std::size_t e = 0; e < row; e += 2) each[e] = a, each[e + 1] = b;
@@ -161,12 +161,13 @@ TB_INLINE void fold_few(const float* n, const float* above, const float* total, 
 
 template <bool own>
 TB_INLINE void fold_cells(const float* n, const float* above, const float* total, float concentration, float worth,
-                          std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
+                          std::size_t configurations, std::size_t inner, std::size_t bins, std::size_t classes,
+                          float* p) {
   const std::size_t row = bins * classes;
   if (classes < 8 && row <= kFewLifts)
-    return fold_few<own>(n, above, total, concentration, worth, contexts, inner, row, classes, p);
+    return fold_few<own>(n, above, total, concentration, worth, configurations, inner, row, classes, p);
   std::size_t next = 0;
-  for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
+  for (std::size_t i = 0; i < configurations; ++i, n += row, p += row, total += classes) {
     for (std::size_t x = 0; x < row; x += classes) {
       for (std::size_t c = 0; c < classes; ++c) {
         const float here = own ? less(n[x + c], 1.0f) : n[x + c], whole = own ? less(total[c], 1.0f) : total[c];
@@ -190,9 +191,9 @@ TB_INLINE void fold_some(const float* from, std::size_t inner, std::size_t row, 
 }
 
 // fold_counts of rows of two, four of them at a time.
-TB_INLINE void fold_pairs(const float* from, std::size_t contexts, std::size_t inner, float* to) {
+TB_INLINE void fold_pairs(const float* from, std::size_t configurations, std::size_t inner, float* to) {
   typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));
-  for (std::size_t i = 0; i < contexts; ++i, to += 2) {
+  for (std::size_t i = 0; i < configurations; ++i, to += 2) {
     Eight sum = {};
     std::size_t k = 0;
     for (; k + 4 <= inner; k += 4, from += 8) sum += *reinterpret_cast<const Eight*>(from);
@@ -337,23 +338,23 @@ void leave_out_class(const LeaveOut& t) {
 
 void own_counts(const OwnCounts& t) { t.alone ? own_counts_of<true>(t) : own_counts_of<false>(t); }
 
-void own_cells(std::size_t rows, std::size_t classes, std::size_t bins, const std::uint32_t* context,
+void own_cells(std::size_t rows, std::size_t classes, std::size_t bins, const std::uint32_t* configuration,
                const std::uint32_t* child, const std::int32_t* y, const float* table, float* out) {
   for (std::size_t r = 0; r < rows; ++r) {
-    const bool none = context[r] == kNoCell || child[r] == kNoCell;
-    const std::size_t cell = (context[r] * bins + child[r]) * classes + static_cast<std::size_t>(y[r]);
+    const bool none = configuration[r] == kNoCell || child[r] == kNoCell;
+    const std::size_t cell = (configuration[r] * bins + child[r]) * classes + static_cast<std::size_t>(y[r]);
     out[r] = table[none ? 0 : cell];
   }
 }
 
-bool row_units(const std::uint32_t* context, const std::uint32_t* child, const std::int32_t* y, const double* w,
+bool row_units(const std::uint32_t* configuration, const std::uint32_t* child, const std::int32_t* y, const double* w,
                std::size_t rows, bool any, float* unit) {
   for (std::size_t r = 0; r < rows; ++r) unit[r] = 1.0f;
   for (std::size_t r = 0; r < rows && w; ++r) unit[r] = static_cast<float>(w[r] < 1.0 ? w[r] : 1.0);
   const std::uint32_t all = any ? 1 : 0;
   std::uint32_t found = 0;
   for (std::size_t r = 0; r < rows; ++r) {
-    const float u = context[r] == kNoCell ? 0.0f : unit[r];
+    const float u = configuration[r] == kNoCell ? 0.0f : unit[r];
     unit[r] = u;
     found |= (child[r] != kNoCell ? 1u : 0u) & (y[r] >= 0 ? 1u : 0u) & (all | (u != 1.0f ? 1u : 0u));
   }
@@ -370,11 +371,11 @@ void add_leave_one_out(const LeaveOneOutTerms& t, float scale, float* out) {
   leave_one_out_terms<0>(t, scale, out);
 }
 
-void fold_rung(const float* n, const float* above, const float* share, float concentration, std::size_t contexts,
-               std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p) {
+void fold_order(const float* n, const float* above, const float* share, float concentration, std::size_t configurations,
+                std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p) {
   const std::size_t row = bins * classes;
   std::size_t next = 0;
-  for (std::size_t i = 0; i < contexts; ++i, n += row, p += row) {
+  for (std::size_t i = 0; i < configurations; ++i, n += row, p += row) {
     if (alone) {
       const float s = share[i];
       for (std::size_t c = 0; c < row; ++c) p[c] = (n[c] + concentration * above[c]) * s;
@@ -392,21 +393,21 @@ void fold_rung(const float* n, const float* above, const float* share, float con
 }
 
 void fold_lifts(const float* n, const float* above, const float* total, float concentration, float worth,
-                std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
-  fold_cells<false>(n, above, total, concentration, worth, contexts, inner, bins, classes, p);
+                std::size_t configurations, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
+  fold_cells<false>(n, above, total, concentration, worth, configurations, inner, bins, classes, p);
 }
 void fold_own(const float* n, const float* above, const float* total, float concentration, float worth,
-              std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
-  fold_cells<true>(n, above, total, concentration, worth, contexts, inner, bins, classes, p);
+              std::size_t configurations, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
+  fold_cells<true>(n, above, total, concentration, worth, configurations, inner, bins, classes, p);
 }
 
 void float_counts(const std::uint32_t* n, float* out, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(n[i]);
 }
 
-void fold_counts(const float* from, std::size_t contexts, std::size_t inner, std::size_t row, float* to) {
-  if (row == 2) return fold_pairs(from, contexts, inner, to);
-  for (std::size_t i = 0; i < contexts; ++i, from += inner * row, to += row) {
+void fold_counts(const float* from, std::size_t configurations, std::size_t inner, std::size_t row, float* to) {
+  if (row == 2) return fold_pairs(from, configurations, inner, to);
+  for (std::size_t i = 0; i < configurations; ++i, from += inner * row, to += row) {
     std::size_t e = 0;
     for (; e + 16 <= row; e += 16) fold_some<16>(from + e, inner, row, to + e);
     if (e + 8 <= row) fold_some<8>(from + e, inner, row, to + e), e += 8;

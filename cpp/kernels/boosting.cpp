@@ -21,7 +21,7 @@ TB_INLINE void put(float* p, V v) {
   std::memcpy(p, &v, sizeof v);
 }
 
-// Slopes up to which bins without rows are leapt over, where four in five are such: of more, or among more rows, to
+// Slopes up to which bins without rows are skipped, where four in five are such: of more, or among more rows, to
 // leap takes longer than to divide.
 constexpr std::size_t kFewGradients = 8;
 

@@ -34,17 +34,18 @@ bool root_of_block(const double* m, std::size_t d, std::size_t size, double* upp
 }
 
 void solve_panels(const double* upper, const double* inverse, std::size_t size, double* x, std::size_t count) {
-  const std::size_t gap = kPanel * size;
-  for (std::size_t p = 0; p < count; p += kWide, x += kWide * gap) {
+  const std::size_t panel_stride = kPanel * size;
+  for (std::size_t p = 0; p < count; p += kWide, x += kWide * panel_stride) {
     with_wide(count - p, [&](auto w) {
       constexpr int vecs = w.value * kPanelVecs;
       for (std::size_t t = 0; t < size; t += kPanel) {
         const double *a = upper + t * size, *corner = a + t * kPanel;
         Vec done[kPanel][vecs] = {};
-        multiply<w.value>(a, x, gap, t, done);  // what the rows before say
+        multiply<w.value>(a, x, panel_stride, t, done);  // what the rows before say
         for (std::size_t m = 0; m < kPanel && t + m < size; ++m) {
           for (int q = 0; q < vecs; ++q) {
-            double* at = x + static_cast<std::size_t>(q / kPanelVecs) * gap + (t + m) * kPanel + q % kPanelVecs * W;
+            double* at =
+                x + static_cast<std::size_t>(q / kPanelVecs) * panel_stride + (t + m) * kPanel + q % kPanelVecs * W;
             Vec v = load(at) - done[m][q];
             for (std::size_t e = 0; e < m; ++e) v -= done[e][q] * corner[e * kPanel + m];
             done[m][q] = v * inverse[t + m];

@@ -39,9 +39,9 @@ bool widen(const T* from, std::size_t rows, std::uint32_t* to) {
   constexpr T none = static_cast<T>(~T{0});
   std::uint32_t found = 0;
   const auto one = [&](std::size_t r) {
-    const std::uint32_t gap = from[r] == none ? ~std::uint32_t{0} : 0u;
-    found |= gap;
-    to[r] = from[r] & ~gap;
+    const std::uint32_t absent = from[r] == none ? ~std::uint32_t{0} : 0u;
+    found |= absent;
+    to[r] = from[r] & ~absent;
   };
   if (rows == kRows) {
     for (std::size_t r = 0; r < kRows; ++r) one(r);

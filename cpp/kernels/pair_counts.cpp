@@ -90,7 +90,7 @@ struct Chunk {
 template <class T, std::size_t B, std::size_t chunks>
 TB_INLINE bool find_strip(const PairRows& r, const PairPlaces& to, std::size_t p, std::size_t width,
                           std::uint32_t* place) {
-  constexpr std::size_t each = B / sizeof(T) / 2, gap = pair_gap(sizeof(T));
+  constexpr std::size_t each = B / sizeof(T) / 2, apart = pair_stride(sizeof(T));
   using C = Chunk<T, B>;
   C of[chunks];
   std::size_t first[chunks];
@@ -102,9 +102,9 @@ TB_INLINE bool find_strip(const PairRows& r, const PairPlaces& to, std::size_t p
   for (std::size_t i = 0; i < r.n; ++i, x += r.stride, place += to.step) {
     const std::uint32_t* const base = to.base + r.cls[i] * to.step;
     for (std::size_t k = 0; k < chunks; ++k) {
-      const auto base_here = value<typename C::Places>(reinterpret_cast<const char*>(base + first[k] * gap));
+      const auto base_here = value<typename C::Places>(reinterpret_cast<const char*>(base + first[k] * apart));
       const typename C::Places found = of[k].find(x + first[k] * 2 * sizeof(T)) + base_here;
-      std::memcpy(place + first[k] * gap, &found, sizeof found);
+      std::memcpy(place + first[k] * apart, &found, sizeof found);
     }
   }
   bool bad = false;
@@ -139,7 +139,7 @@ TB_INLINE bool find_places(const PairRows& r, const PairPlaces& to, std::uint32_
 
 template <class T, std::size_t B>
 std::size_t count_by(PairRows r, const PairPlaces& to) {
-  constexpr std::size_t gap = pair_gap(sizeof(T));
+  constexpr std::size_t apart = pair_stride(sizeof(T));
   std::uint32_t place[kPlaces];
   std::uint32_t* const table = to.table;
   const std::size_t n = r.n, most = kPlaces / to.step, bytes = 2 * r.pairs * sizeof(T);
@@ -152,12 +152,12 @@ std::size_t count_by(PairRows r, const PairPlaces& to) {
       const std::uint32_t* const at = place + i * to.step;
       std::size_t p = 0;
       for (; p + 4 <= r.pairs; p += 4) {
-        ++table[at[p * gap]];
-        ++table[at[(p + 1) * gap]];
-        ++table[at[(p + 2) * gap]];
-        ++table[at[(p + 3) * gap]];
+        ++table[at[p * apart]];
+        ++table[at[(p + 1) * apart]];
+        ++table[at[(p + 2) * apart]];
+        ++table[at[(p + 3) * apart]];
       }
-      for (; p < r.pairs; ++p) ++table[at[p * gap]];
+      for (; p < r.pairs; ++p) ++table[at[p * apart]];
     }
     r.x += static_cast<std::ptrdiff_t>(r.n) * r.stride;
     r.cls += r.n;

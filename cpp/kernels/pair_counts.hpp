@@ -28,7 +28,7 @@ struct PairPlaces {
 };
 
 // Codes of 8 bytes have a lane each, others a lane for two.
-constexpr std::size_t pair_gap(std::size_t item_size) { return item_size == 8 ? 2 : 1; }
+constexpr std::size_t pair_stride(std::size_t item_size) { return item_size == 8 ? 2 : 1; }
 
 // The least that can be read of a row.
 constexpr std::size_t shortest_pairs(std::size_t item_size) { return item_size == 8 ? 16 : 8; }

@@ -22,14 +22,15 @@ TB_INLINE void fetch_row(const RowPick& pick, std::size_t k) {
 
 // sums[m][...] += sum over rows of a[m] * b: a a panel, b `wide` panels, `missing value` numbers from one to the next.
 template <int wide>
-TB_INLINE void multiply(const double* a, const double* b, std::size_t gap, std::size_t rows,
+TB_INLINE void multiply(const double* a, const double* b, std::size_t panel_stride, std::size_t rows,
                         Vec (&sums)[kPanel][wide * kPanelVecs]) {
   for (std::size_t k = 0; k < rows; ++k, a += kPanel, b += kPanel) {
     Vec v[wide * kPanelVecs];
 #pragma GCC unroll 8
     for (int q = 0; q < wide; ++q) {
 #pragma GCC unroll 8
-      for (int h = 0; h < kPanelVecs; ++h) v[q * kPanelVecs + h] = load(b + static_cast<std::size_t>(q) * gap + h * W);
+      for (int h = 0; h < kPanelVecs; ++h)
+        v[q * kPanelVecs + h] = load(b + static_cast<std::size_t>(q) * panel_stride + h * W);
     }
 #pragma GCC unroll 8
     for (std::size_t m = 0; m < kPanel; ++m) {

@@ -5,15 +5,15 @@ namespace {
 
 // s (height x width used, rows d apart) += a tile.
 template <int wide>
-TB_INLINE void add_tile(const double* a, const double* b, std::size_t gap, std::size_t rows, double* s, std::size_t d,
-                        std::size_t height, std::size_t width) {
+TB_INLINE void add_tile(const double* a, const double* b, std::size_t panel_stride, std::size_t rows, double* s,
+                        std::size_t d, std::size_t height, std::size_t width) {
   constexpr int vecs = wide * kPanelVecs;
   Vec sums[kPanel][vecs] = {};
   for (std::size_t m = 0; m < kPanel && m < height; ++m) {  // asked for now, there when it is added to
     __builtin_prefetch(s + m * d, 1);
     __builtin_prefetch(s + m * d + vecs * W - 1, 1);
   }
-  multiply<wide>(a, b, gap, rows, sums);
+  multiply<wide>(a, b, panel_stride, rows, sums);
   if (height >= kPanel && width >= vecs * W) {
 #pragma GCC unroll 8
     for (std::size_t m = 0; m < kPanel; ++m) {

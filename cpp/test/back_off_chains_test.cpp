@@ -16,13 +16,13 @@ namespace {
 
 struct Case {
   std::vector<std::int32_t> column{0, 1, 1}, bins{3, 2, 4}, child{0, 1, -1, 2, -1}, parent{1, 2, 0, 1, 0},
-      plane{0, 1, 0, 1, 2};
+      output{0, 1, 0, 1, 2};
   std::vector<std::int64_t> start{0, 4, 8, 11}, parent_start{0, 2, 2, 5, 5, 5};
   std::vector<std::uint8_t> map{0, 1, 2, kNoBin, 0, 0, 1, kNoBin, 0, 3, 2};
   std::vector<double> scale{1, 0.5, -1, 2, 1};
   Chains chains{Views{3, column.data(), start.data(), map.data(), bins.data()}, child.size(), child.data(),
                 parent.data(), parent_start.data()};
-  Planes planes{3, plane.data(), scale.data()};
+  Outputs outputs{3, output.data(), scale.data()};
 };
 
 template <class T, class Count>
@@ -45,12 +45,12 @@ void learn_all(std::size_t n, std::size_t K, std::mt19937& random) {
   const std::vector<double> grid{0.25, 4, 64};
   for (const auto& [choices, worth] : {std::pair{std::size_t{0}, 0.0}, {grid.size(), 0.0}, {grid.size(), 1.0}}) {
     std::vector<double> concentrations(5 + 5), sums(3 * n * K);
-    std::vector<float> logs(chains.rungs.back() * K), left(3 * n * K);
+    std::vector<float> logs(chains.orders.back() * K), left(3 * n * K);
     const Smooth smooth{{grid.data(), choices}, 100, 1.0, worth, false};
-    learn_chains(chains, counts.data(), K, rows, smooth, c.planes, concentrations.data(), logs.data(), left.data());
+    learn_chains(chains, counts.data(), K, rows, smooth, c.outputs, concentrations.data(), logs.data(), left.data());
     for (const float x : logs) CHECK(x <= (worth > 0 ? 1.0f : 1e-5f) && x > -100);
     for (const float x : left) CHECK(std::isfinite(x));
-    add_chains(chains, logs.data(), K, codes.data(), n, c.planes, sums.data());
+    add_chains(chains, logs.data(), K, codes.data(), n, c.outputs, sums.data());
     for (const double x : sums) CHECK(std::isfinite(x));
     // P(bin | class, parents) sums to one: the first chain, with both parents
     for (std::size_t u = 0; u < 8; ++u) {
@@ -61,11 +61,11 @@ void learn_all(std::size_t n, std::size_t K, std::mt19937& random) {
       }
     }
   }
-  std::vector<double> exact(chains.rungs.back() * K), sums(3 * n * K), spread(3 * n * K);
+  std::vector<double> exact(chains.orders.back() * K), sums(3 * n * K), spread(3 * n * K);
   laplace_chains(chains, counts.data(), K, 0.5, exact.data());
-  add_chains(chains, exact.data(), K, codes.data(), n, c.planes, sums.data());
-  c.plane[2] = -1;  // what its parents add goes to their columns, 0 and 1
-  add_chains(chains, exact.data(), K, codes.data(), n, c.planes, spread.data());
+  add_chains(chains, exact.data(), K, codes.data(), n, c.outputs, sums.data());
+  c.output[2] = -1;  // what its parents add goes to their columns, 0 and 1
+  add_chains(chains, exact.data(), K, codes.data(), n, c.outputs, spread.data());
   for (std::size_t e = 0; e < n * K; ++e) {
     double one = 0, other = 0;
     for (std::size_t p = 0; p < 3; ++p) one += sums[p * n * K + e], other += spread[p * n * K + e];

@@ -114,10 +114,10 @@ TEST(moments_outlier_as_shift) {
 TEST(moments_far_from_zero) {
   constexpr double offset = 1e10, tick = 0x1p-19;  // the last digit of a double there
   for (const bool rows : {true, false}) {
-    for (const bool gaps : {true, false}) {
+    for (const bool missing_values : {true, false}) {
       RandomTable<double> t(30'000, 9, 3, rows);
       for (std::size_t i = 0; i < t.n * t.d; ++i) t.x[i] = offset + tick * static_cast<double>(i * i % 4'000'037);
-      for (std::size_t i = 0; gaps && i < t.n * t.d; i += 5) t.x[i] = missing;
+      for (std::size_t i = 0; missing_values && i < t.n * t.d; i += 5) t.x[i] = missing;
       for (std::size_t j = 0; j < t.d; ++j) t.at(0, j) = t.at(1, j) = t.at(2, j) = offset + 0x1p10;
       Answer got(t.classes * t.d);
       moments(t.view(true), got.n.data(), got.a.data(), got.low.data(), got.b.data());

@@ -67,14 +67,14 @@ struct Sample {
 
   // A family's cells need not sum to one here, so a missing column is summed over only where something hangs on it.
   double score(std::size_t r, std::size_t c) const {
-    const auto gap = [&](std::size_t j) { return code[j * n + r] == kNoCode<std::uint8_t>; };
+    const auto absent = [&](std::size_t j) { return code[j * n + r] == kNoCode<std::uint8_t>; };
     const auto seen = [&](std::size_t f) { return value[f * n + r] == value[f * n + r]; };
-    const bool need2 = !gap(2) || seen(2), need1 = !gap(1) || need2 || seen(0), need0 = !gap(0) || need1,
-               need3 = !gap(3) || seen(0);
+    const bool need2 = !absent(2) || seen(2), need1 = !absent(1) || need2 || seen(0), need0 = !absent(0) || need1,
+               need3 = !absent(3) || seen(0);
     double sum = 0;
-    const auto first = [&](std::size_t j) { return gap(j) ? std::size_t{0} : std::size_t{code[j * n + r]}; };
+    const auto first = [&](std::size_t j) { return absent(j) ? std::size_t{0} : std::size_t{code[j * n + r]}; };
     const auto last = [&](std::size_t j, bool need) {
-      return gap(j) && need ? static_cast<std::size_t>(size[j]) : first(j) + 1;
+      return absent(j) && need ? static_cast<std::size_t>(size[j]) : first(j) + 1;
     };
     for (std::size_t a = first(0); a < last(0, need0); ++a) {
       for (std::size_t b = first(1); b < last(1, need1); ++b) {
@@ -166,11 +166,11 @@ TEST(add_reals_leaves_gaps_out) {
   add_reals(s.net.reals, s.size.data(), s.code.data(), Sample::n, 30, 10, out.data());
   for (std::size_t r = 30; r < 40; ++r) {
     const auto at = [&](std::size_t j) { return std::size_t{s.code[j * Sample::n + r]}; };
-    const auto gap = [&](std::size_t j) { return at(j) == kNoCode<std::uint8_t>; };
+    const auto absent = [&](std::size_t j) { return at(j) == kNoCode<std::uint8_t>; };
     for (std::size_t c = 0; c < Sample::K; ++c) {
       double want = 1.0;
-      if (!gap(3) && !gap(1)) want += std::log(s.density(0, at(3) * 2 + at(1), r, c));
-      if (!gap(2)) want += std::log(s.density(2, at(2), r, c));
+      if (!absent(3) && !absent(1)) want += std::log(s.density(0, at(3) * 2 + at(1), r, c));
+      if (!absent(2)) want += std::log(s.density(2, at(2), r, c));
       CHECK_NEAR(out[(r - 30) * Sample::K + c], want, 1e-12);
     }
   }

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "check.hpp"
+#include "core/runtime/fork_mutex.hpp"
 #include "core/runtime/thread_pool.hpp"
 #include "core/runtime/threads.hpp"
 
@@ -112,6 +115,35 @@ TEST(threads_after_a_fork) {
   CHECK(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   share_and_check(20);
+}
+
+TEST(mutex_after_a_fork) {
+  ForkMutex mutex;
+  std::atomic<bool> held{false}, leave{false};
+  std::thread reader([&] {
+    const std::shared_lock reading(mutex);
+    held = true;
+    held.notify_all();
+    leave.wait(false);
+  });
+  held.wait(false);
+  const pid_t child = fork();  // where nobody releases what the reader has
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(20);
+    {
+      const std::unique_lock writing(mutex);
+    }
+    const std::shared_lock reading(mutex);
+    _exit(forks() == 1 ? 0 : 1);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  leave = true;
+  leave.notify_all();
+  reader.join();
+  const std::unique_lock writing(mutex);  // the parent's own is as it was
 }
 
 TEST(threads_wait_for_a_change) {

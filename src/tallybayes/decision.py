@@ -243,5 +243,5 @@ def _numbers(values: object, name: str) -> Floats:
         if found.dtype.kind == "c":
             raise TypeError
         return np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(f"{name} must be an array of numbers; got {brief(values)}.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -70,8 +71,20 @@ class ForgetError(TallybayesError, ValueError):
     """Rows to forget that were not learned."""
 
 
+class OutOfMemoryError(TallybayesError, MemoryError):
+    """A model or table that needs more memory than there is."""
+
+
 class ModelFileError(TallybayesError, ValueError):
     """A file that is not a whole and sound model, or a model that a file cannot hold."""
+
+
+class ReceiptError(TallybayesError, ValueError):
+    """A deletion receipt that is not one, or that lacks what is asked of it."""
+
+
+class PrivacyError(TallybayesError, ValueError):
+    """Statistics that would reveal too much of single rows."""
 
 
 class ExportError(TallybayesError, ValueError):
@@ -133,6 +146,13 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def require_memory(cells: int, what: str) -> None:
+    """OutOfMemoryError, with the size, if so many numbers of 8 bytes are more than this machine has memory for."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**62
+    if 8 * cells > there:
+        raise OutOfMemoryError(f"{what} needs {8 * cells / 1e9:,.1f} GB; this machine has {there / 1e9:,.1f} GB.")
 
 
 def is_number(value: object) -> bool:

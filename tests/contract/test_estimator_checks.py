@@ -24,8 +24,8 @@ ALL = [
     tb.NaiveBayes(),
     tb.NaiveBayes("mdl"),
     tb.NaiveBayes("kernel"),
-    tb.GaussianDiscriminant(alpha=0.5, shrinkage=0.1),
-    tb.GaussianDiscriminant("diagonal", alpha=0.5),
+    tb.GaussianDiscriminant(own_covariance=0.5, shrinkage=0.1),
+    tb.GaussianDiscriminant("diagonal", own_covariance=0.5),
     tb.GaussianDiscriminant("spherical"),
     tb.RegularizedDiscriminantAnalysis(),
     tb.LinearDiscriminantAnalysis(),
@@ -70,7 +70,8 @@ def test_estimator_checks(estimator: Any, check: Any) -> None:
 
 # solver: scikit-learn's, accepted by LDA and QDA, where all give the same answer: see test_discriminant.py.
 # verbose: tells what happens and changes nothing: see test_progress.py.
-COMPATIBLE = {"solver", "verbose"}
+# memory: changes what forget and merge do: see tests/laws/test_memory.py.
+COMPATIBLE = {"solver", "store_covariance", "verbose", "memory"}
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=repr)
@@ -101,9 +102,9 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "schema": "categorical",
         "covariance": "diagonal" if getattr(estimator, "covariance", "") == "full" else "full",
         "shrinkage": 0.7,
+        "own_covariance": 0.3,
         "reg_param": 0.3,
         "n_components": 1,
-        "store_covariance": True,
         "covariance_estimator": LedoitWolf(),
         "tol": 0.9,
         "root": "x2",
@@ -164,8 +165,6 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
             return model.predict_joint_log_proba(np.column_stack([X, y + 1.0])).tolist()
         if "n_components" in change:
             return model.fit(X, y).transform(new).tolist()
-        if "store_covariance" in change:
-            return hasattr(model.fit(X, y), "covariance_")
         try:
             return model.fit(X, y).predict_joint_log_proba(new).tolist()
         except ValueError as e:

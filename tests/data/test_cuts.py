@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import time
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
-from tallybayes import _core
+from tallybayes import NaiveBayes, _core
 from tests.quick import examples
 
 NONE = np.array([])
@@ -445,3 +447,36 @@ def test_mdl_of_a_million_values_in_half_a_second():
         took.append(time.process_time() - start)
     assert len(cuts) > 10
     assert min(took) < 0.5
+
+
+@given(
+    st.lists(st.floats(-1e12, 1e12).map(lambda v: round(v, 7)), min_size=2, max_size=40),
+    st.integers(2, 9),
+    st.sampled_from([_core.cuts_frequency, _core.cuts_width]),
+)
+@settings(max_examples=examples(100))
+def test_rounded_cuts_separate_the_same_rows_and_are_short(values, bins, find):
+    """Oracle: no decimal with fewer digits lies in the middle half of the gap."""
+    x, y = np.array(values), np.zeros(len(values), dtype=np.int32)
+    sizes, exact = find(columns(x), y, None, bins)
+    found = np.asarray(_core.round_cuts(columns(x), y, None, sizes, exact))
+    assert_array_equal(np.searchsorted(found, x, side="right"), np.searchsorted(exact, x, side="right"))
+    assert (np.diff(found) > 0).all()
+    for cut in found.tolist() if find is _core.cuts_frequency else ():
+        a, b = Fraction(float(x[x < cut].max())), Fraction(float(x[x >= cut].min()))
+        exponent = Decimal(repr(cut)).normalize().as_tuple().exponent
+        if cut == 0 or b - a < max(abs(a), abs(b)) / 10**12:
+            continue
+        coarser, middle, near = Fraction(10) ** (exponent + 1), (a + b) / 2, (b - a) / 4 * Fraction(999, 1000)
+        assert abs(round(middle / coarser) * coarser - middle) > near
+
+
+def test_a_cut_does_not_give_back_its_neighbours():
+    """2 · cut − neighbour was the salary of a forgotten row."""
+    x = np.array([31_000.0, 42_000.0, 123_456.789])
+    model = NaiveBayes("frequency").fit(np.tile(x, 20)[:, None], np.tile([0, 1, 0], 20))
+    cuts = model.schema_.cuts[0]
+    for cut in [*cuts.points, cuts.low, cuts.high]:
+        for neighbour in x:
+            assert not np.isclose(2 * cut - neighbour, 123_456.789, rtol=1e-6) or neighbour == 123_456.789
+            assert cut != neighbour

@@ -122,7 +122,8 @@ def test_binned(method: str, alpha: float) -> None:
             shares = [((inside == b).sum() + alpha) / ((c == Y).sum() + alpha * N) for b in range(N)]
             np.testing.assert_allclose(list(model.describe(j)[c].values()), shares)
     if method == "width":
-        np.testing.assert_allclose(model.schema_.cuts[1].points, np.linspace(X[:, 1].min(), X[:, 1].max(), 7)[1:-1])
+        width = np.linspace(X[:, 1].min(), X[:, 1].max(), 7)[1:-1]  # the model rounds between the values beside each
+        np.testing.assert_array_equal(np.digitize(X[:, 1], model.schema_.cuts[1].points), np.digitize(X[:, 1], width))
         between = np.array([[40.0, np.nan, np.nan]])  # an empty interval: a / (n_c + a N)
         share = alpha / (np.bincount(Y) + alpha * 6)
         np.testing.assert_allclose(np.exp(model.predict_joint_log_proba(between)[0]), np.bincount(Y) / n * share)
@@ -251,6 +252,8 @@ def test_kernel(bandwidth: Any, weights: str) -> None:
         (lambda: distributions.Kernel(0.0), "bandwidth must be above 0"),
         (lambda: distributions.Binned(method="tree"), "'mdl', 'width' or 'frequency'"),
         (lambda: distributions.Binned(bins=0), "bins must be"),
+        (lambda: distributions.Binned([65, 18]), "larger than the one before"),
+        (lambda: distributions.Binned(["a"]), "points must be"),
         (lambda: distributions.register(int), "subclass of Distribution"),
         (
             lambda: distributions.register(type("Plain", (distributions.SimpleDistribution,), {"name": "plain"})),
@@ -392,3 +395,13 @@ def test_a_distribution_without_a_name_is_not_registered() -> None:
 
     with pytest.raises(OptionError, match="Nameless must have a name: write name ="):
         distributions.register(Nameless)
+
+
+def test_own_cut_points() -> None:
+    rows = [{"age": v} for v in (3.0, 17.9, 18.0, 40.0, 64.0, 65.0, 80.0)]
+    y = ["a", "a", "a", "b", "b", "b", "b"]
+    model = tb.NaiveBayes({"age": distributions.Binned([18, 65], alpha=0.0)}).fit(rows, y)
+    assert model.describe("age")["a"] == pytest.approx({"< 18": 2 / 3, "18 to 65": 1 / 3, ">= 65": 0.0})
+    assert model.describe("age")["b"] == pytest.approx({"< 18": 0.0, "18 to 65": 0.5, ">= 65": 0.5})
+    X, _ = model.sample(50, given={"age": 18.0}, random_state=0)
+    assert {row["age"] for row in X} == {18.0}

@@ -19,7 +19,7 @@ from tallybayes.distributions.multivariate import ledoit_wolf
 from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes
 from tallybayes.distributions.multivariate.gaussian_statistics import FourthStatistics, WeighedStatistics
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
-from tallybayes.distributions.records import arrays_of
+from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import MergeError, OptionError, TableError
 from tests.quick import examples
 
@@ -27,8 +27,8 @@ GDA = tb.GaussianDiscriminant
 MODELS = {
     "LDA": lambda: tb.LinearDiscriminantAnalysis(shrinkage="auto"),
     "QDA": lambda: tb.QuadraticDiscriminantAnalysis(shrinkage="auto"),
-    "between": lambda: GDA(alpha=0.5, shrinkage="ledoit-wolf", ddof=1),
-    "diagonal": lambda: GDA("diagonal", alpha=1.0, shrinkage="ledoit-wolf"),
+    "between": lambda: GDA(own_covariance=0.5, shrinkage="ledoit-wolf", ddof=1),
+    "diagonal": lambda: GDA("diagonal", own_covariance=1.0, shrinkage="ledoit-wolf"),
     "diagonal, shared": lambda: GDA("diagonal", shrinkage="ledoit-wolf"),
 }
 
@@ -43,7 +43,7 @@ def numbers(X: Any) -> Numbers:
 
 def test_the_amounts_are_scikit_learns() -> None:
     X, y = load_wine(return_X_y=True)
-    model = GDA(alpha=1.0, shrinkage="ledoit-wolf").fit(X, y)
+    model = GDA(own_covariance=1.0, shrinkage="ledoit-wolf").fit(X, y)
     want = []
     for k in range(3):
         mine = X[y == k]
@@ -55,7 +55,7 @@ def test_the_amounts_of_a_diagonal_covariance() -> None:
     """γ = Σ_j var(v_j) / Σ_j (v_j − level)²: the least expected squared error of (1 − γ) v + γ level."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 5)) * [1.0, 1.2, 0.8, 1.5, 1.0], np.arange(60) % 2
-    model = GDA("diagonal", alpha=1.0, shrinkage="ledoit-wolf").fit(X, y)
+    model = GDA("diagonal", own_covariance=1.0, shrinkage="ledoit-wolf").fit(X, y)
     for k in (0, 1):
         square = np.square(X[y == k] - X[y == k].mean(axis=0))
         v = square.mean(axis=0)
@@ -166,10 +166,10 @@ def test_what_is_refused() -> None:
         for scale in (1e-90, 1e72, 1e100):
             with pytest.raises(TableError, match="other units"):
                 MODELS[name]().fit(X * scale, y)
-    plain = GDA(alpha=1.0).fit(X, y)
+    plain = GDA(own_covariance=1.0).fit(X, y)
     with pytest.raises(MergeError):
-        GDA(alpha=1.0, shrinkage="ledoit-wolf").fit(X, y).merge(plain)
+        GDA(own_covariance=1.0, shrinkage="ledoit-wolf").fit(X, y).merge(plain)
     with pytest.raises(OptionError, match="Fit again"):
         plain.set_params(shrinkage="ledoit-wolf").partial_fit(X, y)
     with pytest.raises(OptionError, match="Fit again"):  # one scatter for all classes is not one for each
-        GDA(alpha=0.0).fit(X, y).set_params(alpha=1.0).partial_fit(X, y)
+        GDA(own_covariance=0.0).fit(X, y).set_params(own_covariance=1.0).partial_fit(X, y)

@@ -20,7 +20,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import (
     WideStatistics,
 )
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
-from tallybayes.distributions.records import arrays_of
+from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import ForgetError, OptionError
 
 seeds = st.integers(0, 10_000)
@@ -118,7 +118,7 @@ def _core_scatter(X: Any, y: Any, w: Any) -> Any:
 @pytest.mark.parametrize("gamma", [0.0, 0.4])
 def test_covariances_and_densities(ddof: int, alpha: float, gamma: float) -> None:
     X, y, w = rows(3, 80)
-    model = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma, ddof=ddof).fit(X, y, sample_weight=w)
+    model = tb.GaussianDiscriminant(own_covariance=alpha, shrinkage=gamma, ddof=ddof).fit(X, y, sample_weight=w)
     own = [np.cov(X[y == k].T, fweights=w[y == k].astype(int), ddof=ddof) for k in range(3)]
     n = np.array([w[y == k].sum() for k in range(3)])
     pooled = sum(c * (m - ddof) for c, m in zip(own, n, strict=True)) / (n.sum() - 3 * ddof)
@@ -154,10 +154,10 @@ def test_missing_values_take_the_pairs_that_are_there() -> None:
 def test_wide_and_dense_give_the_same_answers(alpha: float, gamma: float, monkeypatch: Any) -> None:
     rng = np.random.default_rng(0)
     X, y, new = rng.normal(size=(120, 300)), rng.integers(0, 3, 120), rng.normal(size=(9, 300))
-    wide = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma).fit(X, y)
+    wide = tb.GaussianDiscriminant(own_covariance=alpha, shrinkage=gamma).fit(X, y)
     assert isinstance(wide.fitted_.terms[0].statistics, WideStatistics)
     monkeypatch.setattr(gaussian_moments, "WIDE", 10**9)
-    full = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma).fit(X, y)
+    full = tb.GaussianDiscriminant(own_covariance=alpha, shrinkage=gamma).fit(X, y)
     gone = new.copy()
     gone[:, ::7] = np.nan
     for rows_, tol in ((new, 1e-9), (gone, 1e-6)):
@@ -175,13 +175,13 @@ def test_wide_and_dense_explain_alike(alpha: float, monkeypatch: Any) -> None:
     X, y, new = rng.normal(size=(60, 270)), rng.integers(0, 3, 60), rng.normal(size=(5, 270))
     X[:, 1] += 3 * X[:, 0]
     new[1, ::5] = new[2] = np.nan
-    wide = tb.GaussianDiscriminant(alpha=alpha, shrinkage=0.3).fit(X, y)
+    wide = tb.GaussianDiscriminant(own_covariance=alpha, shrinkage=0.3).fit(X, y)
     assert isinstance(wide.fitted_.terms[0].statistics, WideStatistics)
     found = wide.explain(new)
     np.testing.assert_allclose(found.log_joint, wide.predict_joint_log_proba(new), rtol=1e-8)
     assert not found.log_likelihood[2].any()
     monkeypatch.setattr(gaussian_moments, "WIDE", 10**9)
-    full = tb.GaussianDiscriminant(alpha=alpha, shrinkage=0.3).fit(X, y).explain(new)
+    full = tb.GaussianDiscriminant(own_covariance=alpha, shrinkage=0.3).fit(X, y).explain(new)
     np.testing.assert_allclose(found.log_likelihood, full.log_likelihood, rtol=1e-6, atol=1e-6)
 
 
@@ -190,7 +190,7 @@ def test_wide_and_dense_explain_alike(alpha: float, monkeypatch: Any) -> None:
 @pytest.mark.parametrize("gap", [False, True])
 def test_a_wide_model_answers_what_is_beyond_all_numbers(far: Any, gap: bool) -> None:
     rng = np.random.default_rng(1)
-    model = tb.GaussianDiscriminant(alpha=0.5, shrinkage=0.3).fit(rng.normal(size=(60, 270)), [0, 1, 2] * 20)
+    model = tb.GaussianDiscriminant(own_covariance=0.5, shrinkage=0.3).fit(rng.normal(size=(60, 270)), [0, 1, 2] * 20)
     new = rng.normal(size=(2, 270))
     plain = model.predict_proba(new[1:])
     new[0, :2] = far
@@ -208,7 +208,7 @@ def test_samples_have_the_moments_of_the_model() -> None:
         model.fit(X, y)
         drawn, labels = model.sample(40_000, y=1, random_state=0)
         assert (labels == 1).all()
-        s = GaussianBlock(alpha=1.0 if isinstance(model, tb.QuadraticDiscriminantAnalysis) else 0.0)
+        s = GaussianBlock(own_covariance=1.0 if isinstance(model, tb.QuadraticDiscriminantAnalysis) else 0.0)
         p = s.estimate(model.fitted_.terms[0].statistics, Context(model.fitted_.weight))
         precision = p.factor_of(1)
         z = (drawn - model.means_[1]) @ precision.T
@@ -218,8 +218,10 @@ def test_samples_have_the_moments_of_the_model() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [{"alpha": 2.0}, {"alpha": "some"}, {"shrinkage": -0.1}, {"shrinkage": "much"}, {"ddof": 2}, {"tol": -1.0},
-     {"covariance": "round"}, {"covariance": "spherical", "shrinkage": "auto"}, {"alpha": "auto", "shrinkage": "oas"},
+    [{"own_covariance": 2.0}, {"own_covariance": "some"},
+     {"shrinkage": -0.1}, {"shrinkage": "much"}, {"ddof": 2}, {"tol": -1.0},
+     {"covariance": "round"}, {"covariance": "spherical", "shrinkage": "auto"},
+     {"own_covariance": "auto", "shrinkage": "oas"},
      {"covariance": "spherical", "shrinkage": 0.3}, {"covariance": "spherical", "shrinkage": "oas"}],
 )  # fmt: skip
 def test_options_that_are_refused(bad: Any) -> None:

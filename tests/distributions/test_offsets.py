@@ -21,7 +21,7 @@ AXES = {  # how much of a class's own variance, and whether all columns have one
     "naive": (lambda: tb.GaussianNB(var_smoothing=0.0), 1.0, False),
     "naive, shared": (lambda: tb.GaussianNB(variance="shared", var_smoothing=0.0), 0.0, False),
     **{
-        f"{shape}, {alpha:g}": (lambda s=shape, a=alpha: GDA(s, alpha=a), alpha, shape == "spherical")
+        f"{shape}, {alpha:g}": (lambda s=shape, a=alpha: GDA(s, own_covariance=a), alpha, shape == "spherical")
         for shape in ("diagonal", "spherical")
         for alpha in (0.0, 0.5, 1.0)
     },
@@ -93,7 +93,7 @@ def test_log_joint_and_posterior(offset: str, scale: str, alpha: float) -> None:
     X = X * SCALES[scale]
     new = X[:6] + 0.25 * (X[6:12] - X[:6])
     want = oracle(X, y, Fraction(alpha), new)
-    model = GDA(alpha=alpha).fit(X, y)
+    model = GDA(own_covariance=alpha).fit(X, y)
     same(model.predict_joint_log_proba(new), want)
     same(model.predict_log_proba(new), want - np.logaddexp.reduce(want, axis=1, keepdims=True))
 
@@ -102,9 +102,9 @@ def test_log_joint_and_posterior(offset: str, scale: str, alpha: float) -> None:
 def test_learned_in_parts(alpha: float) -> None:
     X, y = table(1e10, n=30)
     want = oracle(X[:24], y[:24], Fraction(alpha), X)
-    model = GDA(alpha=alpha).fit(X[:5], y[:5])
+    model = GDA(own_covariance=alpha).fit(X[:5], y[:5])
     model.partial_fit(X[5:16], y[5:16])
-    model.merge(GDA(alpha=alpha).fit(X[16:], y[16:]))
+    model.merge(GDA(own_covariance=alpha).fit(X[16:], y[16:]))
     same(model.forget(X[24:], y[24:]).predict_joint_log_proba(X), want)
 
 
@@ -114,7 +114,7 @@ def shifted(X: Any, offset: float = 1e10) -> tuple[Any, Any]:
     return far, far - offset
 
 
-@pytest.mark.parametrize("make", [LDA, QDA, lambda: GDA(alpha=0.5)])
+@pytest.mark.parametrize("make", [LDA, QDA, lambda: GDA(own_covariance=0.5)])
 def test_missing_values(make: Any) -> None:
     X, y = table(n=60)
     X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
@@ -130,7 +130,7 @@ def test_more_columns_than_rows() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 300)), np.arange(60) % 2
     far, near = shifted(X)
-    for make in (LDA, QDA, lambda: GDA(alpha=0.5, shrinkage=0.3)):
+    for make in (LDA, QDA, lambda: GDA(own_covariance=0.5, shrinkage=0.3)):
         a, b = make().fit(far[:40], y[:40]), make().fit(near[:40], y[:40])
         same(a.predict_joint_log_proba(far), b.predict_joint_log_proba(near), 1e-8)
         a.partial_fit(far[40:], y[40:])
@@ -161,7 +161,7 @@ def test_leave_one_out() -> None:
     far, near = shifted(X)
     grid, found = (0.0, 0.5, 1.0), []
     for x in (far, near):
-        model = GDA(alpha=0.5).fit(x, y)
+        model = GDA(own_covariance=0.5).fit(x, y)
         block: Any = model.fitted_.terms[0].distribution
         codes = y.astype(np.int32)
         found.append(
@@ -283,7 +283,7 @@ def test_everything_else_that_reads_the_means_of_axes() -> None:
             same(a.logistic().coef_, b.logistic().coef_)
             same(a.boundary(0, 2)[0], b.boundary(0, 2)[0])
     for alpha, shrinkage in ((0.5, "oas"), (0.5, "ledoit-wolf"), ("auto", "auto")):
-        a, b = (GDA("diagonal", alpha=alpha, shrinkage=shrinkage).fit(x[:40], y[:40]) for x in (far, near))
+        a, b = (GDA("diagonal", own_covariance=alpha, shrinkage=shrinkage).fit(x[:40], y[:40]) for x in (far, near))
         a, b = a.partial_fit(far[40:], y[40:]), b.partial_fit(near[40:], y[40:])
         same(a.shrinkage_, b.shrinkage_)
         same(a.predict_joint_log_proba(far), b.predict_joint_log_proba(near))
@@ -296,7 +296,7 @@ def test_leave_one_out_of_axes() -> None:
     far, near = shifted(X)
     grid, found = (0.0, 0.5, 1.0), []
     for x in (far, near):
-        model = GDA("diagonal", alpha=0.5).fit(x, y)
+        model = GDA("diagonal", own_covariance=0.5).fit(x, y)
         axes: Any = model.fitted_.terms[0].distribution
         codes = y.astype(np.int32)
         found.append(

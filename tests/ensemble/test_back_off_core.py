@@ -123,11 +123,11 @@ def chains():
 
 def learn(chains, counts, codes, y, w, grid, rows, alpha, planes, plane, scale, strengths=None, worth=0.0):
     smoothing = _core.ChainSmoothing(grid, rows, alpha, worth, strengths)
-    return chains.learn(counts, codes, y, w, smoothing, _core.ChainPlanes(planes, plane, scale))
+    return chains.learn(counts, codes, y, w, smoothing, _core.ChainOutputs(planes, plane, scale))
 
 
 def terms(chains, logs, codes, planes, plane, scale):
-    return chains.terms(logs, codes, _core.ChainPlanes(planes, plane, scale))
+    return chains.terms(logs, codes, _core.ChainOutputs(planes, plane, scale))
 
 
 # ---- right -------------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_logs_and_left_out_terms(chains, K, dtype, weights, worth):
     strengths, logs, left = learn(
         chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=worth
     )
-    assert logs.shape == (chains.rungs, K)
+    assert logs.shape == (chains.orders, K)
     assert logs.dtype == left.dtype == np.float32
     scored = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     for i, (child, parents) in enumerate(CHAINS):
@@ -527,7 +527,7 @@ def test_arguments_that_do_not_fit(chains):
 
 def test_nothing_at_all():
     none = _core.Chains(*description(chains=[]))
-    assert (none.cells, none.rungs) == (0, 0)
+    assert (none.cells, none.orders) == (0, 0)
     empty = np.empty(0, np.int32)
     rows = Rows(n=4)
     strengths, logs, left = learn(

@@ -24,7 +24,7 @@ import tallybayes as tb
 from tallybayes import _core
 from tallybayes.distributions.base import same_statistics
 from tallybayes.distributions.networks.joint_counts import LevelStatistics
-from tallybayes.distributions.records import arrays_of, changed
+from tallybayes.distributions.statistics import arrays_of, changed
 from tallybayes.ensemble import gaussian_copula, layout, networks, row_sample, target_encoding
 from tallybayes.ensemble.ensemble_distribution import Component, Ensemble
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams
@@ -96,7 +96,7 @@ def test_without_weights_it_is_the_mean_of_its_networks() -> None:
         ensemble, p = model.network(i)._ensemble(), model.network(i).predictor_.fitted.terms[0].params
         codes = packed_codes(alone, X)
         one = np.zeros(len(ensemble.chain_feature), np.int32)
-        each.append(ensemble.chains.terms(p.logs, codes, _core.ChainPlanes(1, one, np.ones(len(one))))[0])
+        each.append(ensemble.chains.terms(p.logs, codes, _core.ChainOutputs(1, one, np.ones(len(one))))[0])
     found = model.predict_joint_log_proba(X) - model.predictor_.fitted.prior
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-6)
 
@@ -440,7 +440,7 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
     other = tb.BayesNetwork({c: p for c, p in drawn.items() if p}, smoothing="laplace", priors="uniform").fit(X, y)
     np.testing.assert_allclose(model.predict_joint_log_proba(X), other.predict_joint_log_proba(X), rtol=1e-14)
     ensemble, p, q = model._ensemble(), model.predictor_.fitted.terms[0].params, other.predictor_.fitted.terms[0].params
-    planes = _core.ChainPlanes(5, np.arange(5, dtype=np.int32), p.chain_weights)
+    planes = _core.ChainOutputs(5, np.arange(5, dtype=np.int32), p.chain_weights)
     each = ensemble.chains.terms(p.logs, packed_codes(model, X), planes)
     total = 0.0
     for i, j in enumerate(q.child.tolist()):  # parents first

@@ -19,7 +19,19 @@ from tallybayes.errors import OptionError
 
 NONE = 255
 M64 = (1 << 64) - 1
-HOW = (0.3, 1.0, 1.0, 0.5, 1.0, 0.0)  # step, worth, ridge, least, own, eager
+RATES = (0.3, 1.0, 1.0, 0.5, 1.0, 0.0)  # learning_rate, pseudo_count, ridge, min_gain, self_weight, patience_per_tree
+USUAL = (
+    boosting.LEARNING_RATE, boosting.PRIOR_ROWS, boosting.SPLIT_RIDGE, boosting.MIN_SPLIT_SCORE, boosting.OWN_SHARE,
+    boosting.PATIENCE_PER_TREE,
+)  # fmt: skip
+FIELDS = (
+    "max_tries", "patience", "depth", "columns", "rows", "seed",
+    "learning_rate", "pseudo_count", "ridge", "min_gain", "self_weight", "patience_per_tree",
+)  # fmt: skip
+
+
+def options(size: Any, rates: Any = RATES) -> Any:
+    return _core.BoostingOptions(**dict(zip(FIELDS, (*size, *rates), strict=True)))
 
 
 def mixed(x: int) -> int:
@@ -151,12 +163,10 @@ def problem(seed: int, n: int, K: int, weighted: bool) -> Any:
 
 @pytest.mark.parametrize("K", [2, 3, 10])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("size", "how"), [((8, 3, 3, 4, 1000, 0), HOW), ((12, 6, 2, 3, 50, 7), boosting.HYPERPARAMETERS)]
-)
+@pytest.mark.parametrize(("size", "how"), [((8, 3, 3, 4, 1000, 0), RATES), ((12, 6, 2, 3, 50, 7), USUAL)])
 def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any) -> None:
     columns, rows, joint = problem(K, 160, K, weighted)
-    found, gain = _core.fit_boosting(columns, rows, joint, size, how)
+    found, gain = _core.fit_boosting(columns, rows, joint, options(size, how))
     wanted, total = oracle(columns, rows, joint, size, how)
     assert len(wanted) > 1  # the problem is one
     assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
@@ -181,8 +191,8 @@ def test_columns_are_read_side_by_side(n: int, columns: int, K: int) -> None:
     bins[rng.random(bins.shape) < 0.05] = NONE
     rows = (y, np.ones(n), rng.integers(0, 1 << 63, n).astype(np.uint64))
     table, joint, size = (bins, count, ordered), rng.normal(size=(n, K)), (4, 4, 3, columns, 1000, 1)
-    found, gain = _core.fit_boosting(table, rows, joint, size, HOW)
-    wanted, total = oracle(table, rows, joint, size, HOW)
+    found, gain = _core.fit_boosting(table, rows, joint, options(size))
+    wanted, total = oracle(table, rows, joint, size, RATES)
     assert wanted or n < 300  # few rows may have nothing to say
     assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
     assert gain == pytest.approx(total, rel=1e-9)
@@ -210,7 +220,7 @@ def test_the_views_of_cuts() -> None:
 def test_next_to_no_rows_have_nothing_to_say(n: int) -> None:
     columns, rows, joint = problem(0, 40, 2, False)
     few = ((columns[0][:, :n].copy(), *columns[1:]), tuple(a[:n] for a in rows), joint[:n])
-    found, gain = _core.fit_boosting(*few, (5, 5, 3, 4, 100, 0), HOW)
+    found, gain = _core.fit_boosting(*few, options((5, 5, 3, 4, 100, 0)))
     assert gain >= 0
     assert all(np.isfinite(value).all() for _, _, value in found)
 
@@ -219,15 +229,15 @@ def test_what_cannot_be_is_refused() -> None:
     columns, rows, joint = problem(0, 40, 2, False)
     size = (5, 5, 3, 4, 100, 0)
     with pytest.raises(ValueError, match="finite"):
-        _core.fit_boosting(columns, rows, np.full_like(joint, np.nan), size, HOW)
+        _core.fit_boosting(columns, rows, np.full_like(joint, np.nan), options(size))
     with pytest.raises(ValueError, match="bins of its column"):
-        _core.fit_boosting((columns[0] + np.uint8(9), *columns[1:]), rows, joint, size, HOW)
+        _core.fit_boosting((columns[0] + np.uint8(9), *columns[1:]), rows, joint, options(size))
     with pytest.raises(ValueError, match="depth"):
-        _core.fit_boosting(columns, rows, joint, (5, 5, 0, 4, 100, 0), HOW)
+        options((5, 5, 0, 4, 100, 0))
     with pytest.raises(ValueError, match="self_weight must lie between"):
-        _core.fit_boosting(columns, rows, joint, size, (*HOW[:4], 1.5, 0.0))
+        options(size, (*RATES[:4], 1.5, 0.0))
     with pytest.raises(ValueError, match="one for each row"):
-        _core.fit_boosting(columns, (rows[0][1:], *rows[1:]), joint, size, HOW)
+        _core.fit_boosting(columns, (rows[0][1:], *rows[1:]), joint, options(size))
 
 
 # --- in a BayesClassifier ------------------------------------------------------------------------------------------
@@ -276,11 +286,10 @@ def pairs(n: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
 
 
 def test_a_search_does_not_end_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that are corrected without all of themselves speak against the next correction."""
+    """Rows whose values leave out all of themselves speak against the next tree."""
     (X, y), (new, truth) = pairs(2000), pairs(4000, seed=1)
     now = tb.BayesClassifier().fit(X, y)
-    own_share = (*boosting.HYPERPARAMETERS[:4], 1.0, boosting.HYPERPARAMETERS[5])
-    monkeypatch.setattr(boosting, "HYPERPARAMETERS", own_share)
+    monkeypatch.setattr(boosting, "OWN_SHARE", 1.0)
     before = tb.BayesClassifier().fit(X, y)
     assert params(now).boosting.count > params(before).boosting.count
     assert log_loss(now, new, truth) < log_loss(before, new, truth)
@@ -300,7 +309,7 @@ def test_many_rows_are_searched_less_often_and_with_more_patience(monkeypatch: p
         sizes.clear()
         X, y = pairs(n)
         tb.BayesClassifier(members=2, parts=("networks", "boosting")).fit(X, y)
-        assert {size[1] for size in sizes} == {patience}
+        assert {size.patience for size in sizes} == {patience}
         assert len(sizes) == runs
 
 
@@ -315,8 +324,8 @@ def test_best_searches_longer() -> None:
 def test_weights_of_any_size_have_a_place_in_a_float(K: int) -> None:
     """Weights count as they are, large ones too: what they are worth beside the ridge does not change."""
     columns, (y, w, key), joint = problem(K, 400, K, True)
-    some = _core.fit_boosting(columns, (y, 1e6 * w, key), joint, (6, 6, 4, 4, 300, 0), HOW)[0]
-    most = _core.fit_boosting(columns, (y, 1e200 * w, key), joint, (6, 6, 4, 4, 300, 0), HOW)[0]
+    some = _core.fit_boosting(columns, (y, 1e6 * w, key), joint, options((6, 6, 4, 4, 300, 0)))[0]
+    most = _core.fit_boosting(columns, (y, 1e200 * w, key), joint, options((6, 6, 4, 4, 300, 0)))[0]
     assert len(some) > 1
     assert all(np.isfinite(value).all() for _, _, value in most)
     assert some[0][0].tolist() == most[0][0].tolist()

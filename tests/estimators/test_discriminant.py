@@ -93,7 +93,7 @@ def test_oas_is_scikit_learns() -> None:
     from sklearn.covariance import oas
 
     X, y = data("wine")
-    model = GDA(alpha=1.0, shrinkage="oas").fit(X, y)
+    model = GDA(own_covariance=1.0, shrinkage="oas").fit(X, y)
     for k in range(3):
         mine = X[y == k]
         std = mine.std(axis=0)
@@ -104,11 +104,11 @@ def test_oas_is_scikit_learns() -> None:
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_oas_adds_forgets_and_decays(covariance: str, alpha: float) -> None:
     X, y = data("wine")
-    whole = GDA(covariance, alpha=alpha, shrinkage="oas").fit(X, y)
-    parts = GDA(covariance, alpha=alpha, shrinkage="oas").fit(X[::2], y[::2])
+    whole = GDA(covariance, own_covariance=alpha, shrinkage="oas").fit(X, y)
+    parts = GDA(covariance, own_covariance=alpha, shrinkage="oas").fit(X[::2], y[::2])
     same(parts.copy().partial_fit(X[1::2], y[1::2]).predict_proba(X), whole.predict_proba(X))
     same(
-        parts.merge(GDA(covariance, alpha=alpha, shrinkage="oas").fit(X[1::2], y[1::2])).predict_proba(X),
+        parts.merge(GDA(covariance, own_covariance=alpha, shrinkage="oas").fit(X[1::2], y[1::2])).predict_proba(X),
         whole.predict_proba(X),
     )
     same(
@@ -122,8 +122,8 @@ def test_oas_adds_forgets_and_decays(covariance: str, alpha: float) -> None:
 def test_oas_of_variances_whose_squares_are_too_large() -> None:
     X, y = data("wine")
     for alpha in (0.0, 1.0):
-        plain = GDA("diagonal", alpha=alpha, shrinkage="oas").fit(X, y)
-        large = GDA("diagonal", alpha=alpha, shrinkage="oas").fit(X * 1e100, y)
+        plain = GDA("diagonal", own_covariance=alpha, shrinkage="oas").fit(X, y)
+        large = GDA("diagonal", own_covariance=alpha, shrinkage="oas").fit(X * 1e100, y)
         same(large.shrinkage_, np.array(plain.shrinkage_))
         same(large.predict_proba(X * 1e100), plain.predict_proba(X))
     assert (
@@ -135,23 +135,25 @@ def test_numpy_numbers_are_numbers() -> None:
     X, y = data("iris")
     grid = np.linspace(0, 1, 3)
     for alpha in grid:
-        plain = GDA(alpha=float(alpha), shrinkage=0.5).fit(X, y).predict_proba(X)
-        np.testing.assert_array_equal(GDA(alpha=alpha, shrinkage=grid[1]).fit(X, y).predict_proba(X), plain)
+        plain = GDA(own_covariance=float(alpha), shrinkage=0.5).fit(X, y).predict_proba(X)
+        np.testing.assert_array_equal(GDA(own_covariance=alpha, shrinkage=grid[1]).fit(X, y).predict_proba(X), plain)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_leave_one_out_by_forgetting_is_leave_one_out_by_refitting(alpha: float) -> None:
     X, y = data("iris")
     X, y = X[::3], y[::3]
-    model = GDA(alpha=alpha, ddof=1).fit(X, y)
+    model = GDA(own_covariance=alpha, ddof=1).fit(X, y)
     for i in range(0, len(y), 7):
         rest = np.arange(len(y)) != i
-        again = GDA(alpha=alpha, ddof=1).fit(X[rest], y[rest])
+        again = GDA(own_covariance=alpha, ddof=1).fit(X[rest], y[rest])
         without = model.copy().forget(X[i : i + 1], y[i : i + 1])
         same(without.predict_proba(X[i : i + 1]), again.predict_proba(X[i : i + 1]))
 
 
-@pytest.mark.parametrize("make", [LDA, QDA, lambda: GDA(alpha=0.5), lambda: GDA("diagonal", alpha=0.5)])
+@pytest.mark.parametrize(
+    "make", [LDA, QDA, lambda: GDA(own_covariance=0.5), lambda: GDA("diagonal", own_covariance=0.5)]
+)
 def test_shifts_and_scales_do_not_matter(make: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(-50, 50, size=(200, 4)).astype(float)
@@ -214,7 +216,7 @@ def test_leave_one_out_losses_are_exact(n: int, weights: str, ddof: int, priors:
         "whole": rng.integers(1, 4, n).astype(float),
         "part": np.where(rng.random(n) < 0.5, 0.5, 1.5),
     }[weights]
-    model = GDA(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
+    model = GDA(own_covariance=0.5, ddof=ddof).fit(X, y, sample_weight=w)
     alphas, gammas = (0.0, 0.4, 1.0), (0.0, 0.3, 1.0)
     block = model.fitted_.terms[0].distribution
     got = full_grid.losses(
@@ -229,7 +231,7 @@ def test_leave_one_out_losses_are_exact(n: int, weights: str, ddof: int, priors:
     )
     for a, alpha in enumerate(alphas):
         for g, gamma in enumerate(gammas):
-            want = brute_force(X, y, w, alpha=alpha, shrinkage=gamma, ddof=ddof, priors=priors)
+            want = brute_force(X, y, w, own_covariance=alpha, shrinkage=gamma, ddof=ddof, priors=priors)
             np.testing.assert_allclose(got[a, g], want, rtol=1e-9)
 
 
@@ -250,16 +252,16 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
         block,
     )
     a, g = np.unravel_index(np.argmin(loss), loss.shape)
-    assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])
+    assert (model.own_covariance_, model.shrinkage_) == (grid[a], grid[g])
     more = model.copy().partial_fit(X[:20], y[:20])
-    assert (more.alpha_, more.shrinkage_) == (grid[a], grid[g])
-    assert GDA(alpha="auto").fit(X, y).shrinkage_ == 0.0
-    assert GDA(alpha=0.0, shrinkage="auto").fit(X, y).alpha_ == 0.0
+    assert (more.own_covariance_, more.shrinkage_) == (grid[a], grid[g])
+    assert GDA(own_covariance="auto").fit(X, y).shrinkage_ == 0.0
+    assert GDA(own_covariance=0.0, shrinkage="auto").fit(X, y).own_covariance_ == 0.0
     wide = np.random.default_rng(0).normal(size=(40, 400))
     assert RDA().fit(wide, np.arange(40) % 2).shrinkage_ > 0  # without shrinkage there is no full rank
     gaps = X.copy()
     gaps[::5, 0] = np.nan
-    assert 0 <= RDA().fit(gaps, y).alpha_ <= 1
+    assert 0 <= RDA().fit(gaps, y).own_covariance_ <= 1
 
 
 HARD = {
@@ -276,7 +278,14 @@ HARD = {
 @pytest.mark.parametrize("hard", HARD)
 @pytest.mark.parametrize(
     "make",
-    [LDA, QDA, RDA, lambda: GDA("diagonal", alpha=1.0), lambda: GDA("spherical"), lambda: GDA(alpha=0.5, ddof=1)],
+    [
+        LDA,
+        QDA,
+        RDA,
+        lambda: GDA("diagonal", own_covariance=1.0),
+        lambda: GDA("spherical"),
+        lambda: GDA(own_covariance=0.5, ddof=1),
+    ],
 )
 def test_data_without_full_rank(hard: str, make: Any) -> None:
     X, y = data("iris")
@@ -318,7 +327,7 @@ def test_more_columns_than_rows_without_a_square_matrix() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5000)), np.arange(200) % 4
     X[:, :60] += y[:, None]
-    for model in (LDA(), QDA(), GDA(alpha=0.5, shrinkage=0.2)):
+    for model in (LDA(), QDA(), GDA(own_covariance=0.5, shrinkage=0.2)):
         tracemalloc.start()
         model.fit(X[:150], y[:150])
         found = model.score(X[150:], y[150:])
@@ -380,7 +389,7 @@ def test_models_without_a_linear_form_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [QDA, LDA, tb.GaussianNB, lambda: GDA(alpha=0.4, shrinkage=0.1), lambda: GDA("spherical")]
+    "make", [QDA, LDA, tb.GaussianNB, lambda: GDA(own_covariance=0.4, shrinkage=0.1), lambda: GDA("spherical")]
 )
 def test_the_quadratic_form_is_the_log_joint(make: Any) -> None:
     X, y = data("wine")
@@ -412,8 +421,8 @@ def test_parameters_of_scikit_learn() -> None:
     with pytest.raises(OptionError, match="n_components"):
         LDA(n_components=3).fit(X, y)
     assert LDA(n_components=1).fit(X, y).transform(X).shape == (150, 1)
-    assert not hasattr(LDA().fit(X, y), "covariance_")
-    assert not hasattr(QDA().fit(X, y), "covariance_")
+    same(LDA().fit(X, y).covariance_, LDA(store_covariance=True).fit(X, y).covariance_)
+    same(np.array(QDA().fit(X, y).covariance_), np.array(QDA(store_covariance=True).fit(X, y).covariance_))
     assert LDA().fit(X, y).get_feature_names_out().tolist() == [
         "lineardiscriminantanalysis0",
         "lineardiscriminantanalysis1",
@@ -435,12 +444,14 @@ def test_transform_puts_missing_values_where_they_are_expected() -> None:
 
 def test_models_that_keep_other_sums_do_not_merge() -> None:
     X, y = data("iris")
-    with pytest.raises(MergeError, match="same alpha"):
-        GDA(alpha=0.0).fit(X, y).merge(GDA(alpha=1.0).fit(X, y))
+    with pytest.raises(MergeError, match="same own_covariance"):
+        GDA(own_covariance=0.0).fit(X, y).merge(GDA(own_covariance=1.0).fit(X, y))
     with pytest.raises(MergeError):
         GDA("diagonal").fit(X, y).merge(GDA().fit(X, y))
-    both = GDA(alpha=0.3).fit(X[::2], y[::2]).merge(GDA(alpha=0.7).fit(X[1::2], y[1::2]))  # the sums are the same
-    same(both.predict_proba(X), GDA(alpha=0.3).fit(X, y).predict_proba(X))
+    both = (
+        GDA(own_covariance=0.3).fit(X[::2], y[::2]).merge(GDA(own_covariance=0.7).fit(X[1::2], y[1::2]))
+    )  # the sums are the same
+    same(both.predict_proba(X), GDA(own_covariance=0.3).fit(X, y).predict_proba(X))
 
 
 def test_one_row_at_a_time() -> None:
@@ -504,8 +515,8 @@ def test_where_a_class_has_no_row_to_divide_by_its_covariance_is_not_chosen(size
     y = np.repeat(np.arange(len(sizes)), sizes)
     X = np.random.default_rng(0).normal(size=(len(y), 2)) + y[:, None]
     for shrinkage in (0.0, "auto"):
-        model = GDA(alpha="auto", ddof=1, shrinkage=shrinkage).fit(X, y)
-        assert model.fitted_.terms[0].distribution.alpha == 0
+        model = GDA(own_covariance="auto", ddof=1, shrinkage=shrinkage).fit(X, y)
+        assert model.fitted_.terms[0].distribution.own_covariance == 0
         assert np.isfinite(model.predict_proba(X)).all()
 
 
@@ -516,8 +527,8 @@ def test_of_many_columns_numpys_eigenvectors_choose_the_same(monkeypatch: pytest
     found = []
     for most in (full_grid.SMALL, 2 * full_grid.SMALL):
         monkeypatch.setattr(full_grid, "SMALL", most)
-        block = GDA(alpha="auto", shrinkage="auto").fit(X, y).fitted_.terms[0].distribution
-        found.append((block.alpha, block.gamma))
+        block = GDA(own_covariance="auto", shrinkage="auto").fit(X, y).fitted_.terms[0].distribution
+        found.append((block.own_covariance, block.gamma))
     assert found[0] == found[1]
     assert min(found[0]) > 0
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
-from tallybayes.distributions.records import arrays_of
+from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import ForgetError, LabelError, OptionError, UnseenCategoryWarning
 from tallybayes.model.fitted import GONE
 from tests.every_estimator import ESTIMATORS, labels

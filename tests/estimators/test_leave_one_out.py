@@ -44,7 +44,7 @@ def oracle(X: Any, y: Any, w: Any, alphas: Any, gammas: Any, ddof: int = 0) -> A
 
 
 def ours(X: Any, y: Any, w: Any, alphas: Any = ALPHAS, gammas: Any = GAMMAS, ddof: int = 0) -> Any:
-    model = tb.GaussianDiscriminant(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
+    model = tb.GaussianDiscriminant(own_covariance=0.5, ddof=ddof).fit(X, y, sample_weight=w)
     block, codes = model.fitted_.terms[0].distribution, y.astype(np.int32)
     s, prior = model.fitted_.terms[0].statistics, left_prior(model.fitted_, None)
     return full_grid.losses(Numbers(X, None), codes, w, s, prior, alphas, gammas, block)  # type: ignore[arg-type]
@@ -115,7 +115,10 @@ def test_columns_that_say_nothing_new_change_nothing_without_shrinkage() -> None
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-76, 1e76, 1e150, 6e152, 1e153, 1e154, 1e300])
-@pytest.mark.parametrize("options", [{}, {"alpha": 1.0}, {"alpha": "auto"}, {"alpha": "auto", "shrinkage": "auto"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"own_covariance": 1.0}, {"own_covariance": "auto"}, {"own_covariance": "auto", "shrinkage": "auto"}],
+)
 def test_scales_at_the_ends_of_float64_change_nothing_or_are_refused(options: Any, scale: float) -> None:
     X, y = table(60, 4, 3)
     want = tb.GaussianDiscriminant(**options).fit(X, y)
@@ -129,7 +132,7 @@ def test_scales_at_the_ends_of_float64_change_nothing_or_are_refused(options: An
 
 @pytest.mark.parametrize("d", [1, 3, 300])
 def test_rows_that_are_all_the_same(d: int) -> None:
-    for make in (tb.RegularizedDiscriminantAnalysis, lambda: tb.GaussianDiscriminant(alpha="auto")):
+    for make in (tb.RegularizedDiscriminantAnalysis, lambda: tb.GaussianDiscriminant(own_covariance="auto")):
         model = make().fit(np.ones((6, d)), [0, 0, 0, 0, 1, 1])
         np.testing.assert_allclose(model.predict_proba(np.ones((1, d))), [[4 / 6, 2 / 6]])
 
@@ -151,10 +154,10 @@ def test_other_kinds_of_tables_give_the_same_losses() -> None:
     want = tb.RegularizedDiscriminantAnalysis().fit(X, y)
     for other in (np.asfortranarray(X), sparse.csr_matrix(X), [list(row) for row in X]):
         model = tb.RegularizedDiscriminantAnalysis().fit(other, y)
-        assert (model.alpha_, model.shrinkage_) == (want.alpha_, want.shrinkage_)
+        assert (model.own_covariance_, model.shrinkage_) == (want.own_covariance_, want.shrinkage_)
     holes = np.vstack([X, np.full((5, 4), np.nan)])  # rows with missing values take no part
     model = tb.RegularizedDiscriminantAnalysis().fit(holes, np.append(y, [0, 1, 2, 0, 1]))
-    assert (model.alpha_, model.shrinkage_) == (want.alpha_, want.shrinkage_)
+    assert (model.own_covariance_, model.shrinkage_) == (want.own_covariance_, want.shrinkage_)
 
 
 def test_what_is_not_there_is_refused() -> None:

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
+import tallybayes as tb
 from tallybayes import _core
 from tallybayes.data.encoding import Codes, Numbers
+from tallybayes.datasets import load_watermelon
 from tallybayes.distributions import Categorical, Complement, Gaussian, Kernel, Multinomial, Poisson, Threshold
 from tallybayes.distributions.base import statistics_from
 from tallybayes.distributions.capabilities import (
@@ -30,7 +33,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import (
 )
 from tallybayes.distributions.multivariate.ledoit_wolf import MomentStatistics
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
-from tallybayes.distributions.records import arrays_of
+from tallybayes.distributions.statistics import arrays_of
 from tallybayes.distributions.univariate.simple import SimpleDistribution
 
 K, PRIOR = 3, np.log([0.2, 0.5, 0.3])
@@ -65,8 +68,8 @@ def apart(a: Any) -> Any:
     ("d", "x"),
     [
         (Gaussian(shared=True), numbers()),
-        (GaussianAxes(alpha=0.0, gamma=0.3), numbers()),
-        (GaussianAxes(alpha=0.0, spherical=True), numbers()),
+        (GaussianAxes(own_covariance=0.0, gamma=0.3), numbers()),
+        (GaussianAxes(own_covariance=0.0, spherical=True), numbers()),
         (GaussianBlock(), numbers()),
         (GaussianBlock(), numbers(300)),
         (Threshold(threshold=2.0), counts()),
@@ -96,7 +99,13 @@ def test_levels_are_linear_in_columns_of_0_and_1() -> None:
 
 @pytest.mark.parametrize(
     "d",
-    [Gaussian(), Gaussian(shared=True), GaussianAxes(alpha=0.5), GaussianBlock(), GaussianBlock(alpha=1.0)],
+    [
+        Gaussian(),
+        Gaussian(shared=True),
+        GaussianAxes(own_covariance=0.5),
+        GaussianBlock(),
+        GaussianBlock(own_covariance=1.0),
+    ],
     ids=repr,
 )
 def test_quadratic(d: Any) -> None:
@@ -136,7 +145,7 @@ def test_what_is_of_no_such_form_does_not_offer_it() -> None:
     assert capability(Kernel(), ParameterCount) is None
     p, _ = fitted(Own(), Numbers(np.abs(x), None), 4)
     assert Own().n_parameters(p, Context(np.ones(K), [None] * 4)) == K * 4
-    for d in (Gaussian(), GaussianAxes(alpha=1.0), GaussianBlock(alpha=1.0)):
+    for d in (Gaussian(), GaussianAxes(own_covariance=1.0), GaussianBlock(own_covariance=1.0)):
         assert d.linear(fitted(d, Numbers(x, None), 4)[0], PRIOR) is None
     assert capability(Complement(), LinearForm) is None
 
@@ -145,7 +154,7 @@ def test_what_is_of_no_such_form_does_not_offer_it() -> None:
     ("d", "x", "kind"),
     [
         (GaussianBlock(), numbers(), CompactStatistics),
-        (GaussianBlock(alpha=1.0), numbers(gaps=True), PairedStatistics),
+        (GaussianBlock(own_covariance=1.0), numbers(gaps=True), PairedStatistics),
         (GaussianBlock(gamma="ledoit-wolf"), numbers(), FourthStatistics),
         (GaussianBlock(), numbers(300), WideStatistics),
         (GaussianBlock(gamma="ledoit-wolf"), numbers(300), WeighedStatistics),
@@ -181,3 +190,19 @@ def test_fourth_moments_are_there_where_they_are_needed_and_only_there() -> None
             fourth.check(statistics_from(fourth, arrays_of(plain.add(x, Y, None, K))), context)
         with pytest.raises(ValueError, match="fourth"):
             plain.check(statistics_from(plain, arrays_of(fourth.add(x, Y, None, K))), context)
+
+
+def test_coefficients_by_name() -> None:
+    rows, ripe = load_watermelon()
+    words = [{k: v for k, v in row.items() if isinstance(v, str)} for row in rows]
+    model = tb.NaiveBayes().fit(words, ripe)
+    ((label, found),) = model.coefficients().items()
+    assert label == model.classes_[1]
+    for row in words:
+        score = found["intercept"] + sum(found[f"{name}={value}"] for name, value in row.items())
+        assert model.predict_proba_one(row)[label] == pytest.approx(1 / (1 + np.exp(-score)))
+    X, y = load_iris(return_X_y=True)
+    lda = tb.LinearDiscriminantAnalysis().fit(X, y)
+    named = lda.coefficients()
+    assert list(named) == [0, 1, 2]
+    np.testing.assert_allclose([named[1][f"x{j}"] for j in range(4)], lda.logistic().coef_[1])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -12,7 +14,8 @@ import pandas as pd
 import pytest
 
 import tallybayes as tb
-from tallybayes.errors import OptionError, TallybayesError
+from tallybayes.errors import OptionError, OutOfMemoryError, TallybayesError
+from tallybayes.estimators.loss import read_loss
 
 X = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0], [1.0, 4.0], [3.0, 1.0], [0.0, 2.0]])
 Y = ["a", "a", "b", "b", "a", "b"]
@@ -69,12 +72,12 @@ def test_a_parameter_that_says_what_is_counted_was_changed(call: str, tmp_path: 
     """One covariance was counted; covariances of the classes cannot come of it, and no file would take the rest."""
     other = tb.GaussianDiscriminant().fit(X, Y)
     arguments: dict[str, Any] = {"decay": (0.5,), "merge": (other,)}
-    model = tb.GaussianDiscriminant().fit(np.tile(X, (2, 1)), Y * 2).set_params(alpha=0.5)
+    model = tb.GaussianDiscriminant().fit(np.tile(X, (2, 1)), Y * 2).set_params(own_covariance=0.5)
     before = model.predict_proba(X)
     with pytest.raises(OptionError, match="what is counted was changed"):
         getattr(model, call)(*arguments.get(call, (X, Y)))
     np.testing.assert_array_equal(model.predict_proba(X), before)
-    getattr(model.set_params(alpha=0.0), call)(*arguments.get(call, (X, Y)))
+    getattr(model.set_params(own_covariance=0.0), call)(*arguments.get(call, (X, Y)))
     tb.save(model, tmp_path / "model")
 
 
@@ -117,3 +120,63 @@ def test_an_option_of_any_value_is_taken_or_refused_in_our_words(name: str, opti
     for value in HOSTILE.values():
         with suppress(TallybayesError):  # any other error fails here
             getattr(tb, name)(**{option: value}).fit(X, Y)
+
+
+class _Odd:
+    """Cannot be compared, and has no hash."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+
+ODD: list[Any] = [
+    np.array([1, 2]),
+    np.array(3),
+    np.eye(3),
+    pd.NA,
+    pd.NaT,
+    float("nan"),
+    10**400,
+    1j,
+    "",
+    b"x",
+    [],
+    [[1, 2], [3]],
+    {},
+]
+ODD += [{"a": _Odd()}, pd.Series([1, 2]), set(), object(), _Odd(), [_Odd()], int, lambda a: a, [{}], tb.GaussianNB]
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize(
+    "name", ["estimator", "loss", "reject", "answers", "amount_loss", "reject_label", "unlabelled", "weight", "tol"]
+)
+def test_hostile_options_of_estimators_around_others(name: str, value: Any) -> None:
+    options: dict[str, Any] = {"estimator": tb.GaussianNB(), name: value}
+    if name == "reject_label":
+        options["reject"] = 0.2
+    make = tb.SemiSupervised if name in ("unlabelled", "weight", "tol") else tb.BayesDecision
+    with suppress(TallybayesError):
+        make(**options).fit(X, Y).predict(X)
+
+
+def test_one_table_of_losses_too_large_for_any_machine() -> None:
+    with pytest.raises(OutOfMemoryError, match="10,000,000 classes needs 800,000"):
+        read_loss(None, None, np.arange(10_000_000))
+
+
+def test_memory_that_the_core_does_not_get_is_an_error_of_ours() -> None:
+    """In a process of its own: DuckDB, once imported, translates std::bad_alloc of every module into its own error."""
+    script = (
+        "import numpy as np\n"
+        "from tallybayes import _core\n"
+        "from tallybayes.errors import OutOfMemoryError\n"
+        "try:\n"
+        "    _core.Scorer(1 << 52, np.zeros(2)).joint()\n"
+        "except OutOfMemoryError as error:\n"
+        "    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert "fewer" in run.stdout

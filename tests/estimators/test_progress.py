@@ -113,10 +113,13 @@ def test_bars_of_grids_and_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)
     for model, what in [
         (
-            tb.RegularizedDiscriminantAnalysis(alpha="auto", shrinkage="auto"),
-            "leaving one out, for alpha and shrinkage",
+            tb.RegularizedDiscriminantAnalysis(own_covariance="auto", shrinkage="auto"),
+            "leaving one out, for own_covariance and shrinkage",
         ),
-        (tb.GaussianDiscriminant("diagonal", alpha="auto"), "leaving one out, for alpha and shrinkage"),
+        (
+            tb.GaussianDiscriminant("diagonal", own_covariance="auto"),
+            "leaving one out, for own_covariance and shrinkage",
+        ),
         (tb.GaussianNB(var_smoothing="auto"), "leaving one out, for var_smoothing"),
         (tb.NaiveBayes(), "choosing distributions"),
         (tb.BayesClassifier(), "counting networks"),

@@ -282,3 +282,46 @@ def test_a_mark_that_is_there_is_not_told() -> None:
         warnings.simplefilter("error")
         for mark in ("unknown", ""):
             tb.SemiSupervised(tb.GaussianNB(), unlabelled=mark).fit([[0.0], [9.0], [0.5]], ["a", "b", mark])
+
+
+# --- no label at all -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "shape"), [(tb.QuadraticDiscriminantAnalysis(), "full"), (tb.GaussianNB(), "diag")], ids=["QDA", "NB"]
+)
+def test_a_mixture_is_that_of_scikit_learn(estimator: Any, shape: str) -> None:
+    from sklearn.mixture import GaussianMixture
+
+    X = load_iris().data
+    for K in (1, 2):
+        ours = tb.SemiSupervised(estimator, n_classes=K, max_iter=300).fit(X)
+        theirs = GaussianMixture(K, covariance_type=shape, n_init=3, random_state=0, tol=1e-6, max_iter=300).fit(X)
+        assert ours.bic_ == pytest.approx(theirs.bic(X), rel=1e-3)
+        assert (np.diff(ours.loglik_) > 0).all()
+        assert ours.estimator_.class_count_.sum() == pytest.approx(150)
+
+
+def test_a_mixture_of_levels_finds_two_groups() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(300) % 2
+    rows = [{f"c{j}": "ab"[int(rng.random() < (0.9 if t else 0.1))] for j in range(6)} for t in truth]
+    found = tb.SemiSupervised(tb.NaiveBayes(), n_classes=2).fit(rows).predict(rows)
+    assert max((found == truth).mean(), (found != truth).mean()) > 0.95
+    same = tb.SemiSupervised(tb.NaiveBayes(), n_classes=2).fit(rows).predict(rows)
+    assert (found == same).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "says"),
+    [
+        ({"n_classes": 0}, None, "at least 1"),
+        ({"n_classes": 50}, None, "at least 50 rows"),
+        ({"n_classes": 2, "n_init": 0}, None, "n_init"),
+        ({"n_classes": 2, "weight": 0.5}, None, "need labels"),
+        ({"n_classes": 2}, [0, 1] * 5, "without any label"),
+    ],
+)
+def test_wrong_mixtures_are_refused(options: dict[str, Any], y: Any, says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        tb.SemiSupervised(tb.GaussianNB(), **options).fit(np.arange(10.0)[:, None], y)

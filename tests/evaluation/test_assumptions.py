@@ -370,8 +370,8 @@ def test_a_column_that_is_a_sum_of_others_within_a_class_has_no_determinant(seed
 
 def test_refusals() -> None:
     X, y = naive("normal", 0)
-    with pytest.raises(OptionError, match="alpha"):
-        check_assumptions(X, y, alpha=2)
+    with pytest.raises(OptionError, match="significance"):
+        check_assumptions(X, y, significance=2)
     with pytest.raises(OptionError, match="which"):
         check_assumptions(X, y).frame("shape")
     with pytest.raises(OptionError, match="random_state"):

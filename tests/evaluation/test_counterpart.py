@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -60,7 +61,7 @@ def test_the_twin_with_much_data_from_the_model_is_the_model() -> None:
         (tb.GaussianNB(), 24 + 2, 2 * 9),
         (tb.GaussianNB(variance="shared"), 12 + 4 + 2, 2 * 5),
         (tb.GaussianDiscriminant("spherical"), 12 + 1 + 2, 2 * 5),
-        (tb.GaussianDiscriminant("spherical", alpha=1), 12 + 3 + 2, 2 * 6),
+        (tb.GaussianDiscriminant("spherical", own_covariance=1), 12 + 3 + 2, 2 * 6),
     ],
 )
 def test_parameters_of_gaussians(model: Any, generative: int, discriminative: int) -> None:
@@ -82,6 +83,9 @@ def test_parameters_of_words() -> None:
     # touch has two levels, and so have others: a column of two labels counts as any other
     assert tb.evaluation.count_parameters(model) == 2 * free + 1
     assert tb.evaluation.count_parameters(tb.evaluation.discriminative_counterpart(model).fit(X, ripe)) == free + 1
+    iris, kinds = load_iris(return_X_y=True)
+    assert tb.evaluation.count_parameters(LogisticRegression(max_iter=1000).fit(iris, kinds)) == 2 * 5
+    assert tb.evaluation.count_parameters(LogisticRegression(fit_intercept=False).fit(iris[:100], kinds[:100])) == 4
     with pytest.raises(OptionError, match="counted"):
         tb.evaluation.count_parameters(LogisticRegression())
     with pytest.raises(OptionError, match="no fixed number"):
@@ -137,7 +141,7 @@ def test_a_twin_is_at_home_in_scikit_learn() -> None:
 
 
 def test_refusals_of_twins() -> None:
-    with pytest.raises(OptionError, match="no logistic twin"):
+    with pytest.raises(OptionError, match="no logistic counterpart"):
         tb.evaluation.discriminative_counterpart(tb.KernelNB()).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
     with pytest.raises(OptionError, match="of this library"):
         tb.evaluation.discriminative_counterpart(LogisticRegression())
@@ -202,6 +206,23 @@ def test_crossing_by_hand() -> None:
     np.testing.assert_allclose(one.lead()[1], 0, atol=1e-12)  # the two go up and down together
     with pytest.raises(OptionError, match="measure"):
         one.mean("recall")
+
+
+def noisy(second: list[float], noise: float) -> tb.evaluation.LearningCurves:
+    a = np.full((2, 3, 4), 0.2)
+    a[1] = np.array(second)[:, None] + noise * np.array([-1, 1, -1, 1])
+    return tb.evaluation.LearningCurves(("a", "b"), np.array([10, 100, 1000]), a, a, (1, None))
+
+
+def test_a_crossing_is_more_than_rounding_and_noise() -> None:
+    assert noisy([0.3, 0.3, 0.2 - 2.8e-17], 0).crossing() is None
+    assert "with 1000 rows they are equal" in noisy([0.3, 0.3, 0.2 - 2.8e-17], 0).text()
+    assert noisy([0.2 + 2.8e-17, 0.1, 0.1], 0).crossing() is None
+    assert noisy([0.3, 0.3, 0.19], 0.03).crossing() is None  # the standard error of the lead is 0.017
+    assert "no difference beyond two standard errors" in noisy([0.3, 0.3, 0.19], 0.03).text()
+    assert noisy([0.3, 0.3, 0.19], 0.003).crossing() == pytest.approx(1000 * 10 ** (-1 / 11))
+    assert noisy([0.3, 0.19, 0.1], 0.03).winner().tolist() == [0, -1, 1]
+    assert noisy([0.3, 0.19, 0.1], 0.03).crossing() is not None
 
 
 def test_curves_of_any_table_and_any_two_classifiers() -> None:
@@ -271,7 +292,7 @@ def test_parameters_of_a_network_are_counted() -> None:
     assert tb.evaluation.count_parameters(model) == 1 + 2 * (1 + 2 * 2 + 1)  # prior; x0, x1 given x0, x2 of each class
     with pytest.raises(OptionError, match="no fixed number"):
         tb.evaluation.count_parameters(tb.AODE("categorical").fit(X, y))
-    with pytest.raises(OptionError, match="no logistic twin"):
+    with pytest.raises(OptionError, match="no logistic counterpart"):
         tb.evaluation.discriminative_counterpart(tb.AODE("categorical")).fit(X, y)
 
 

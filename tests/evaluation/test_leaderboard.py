@@ -166,11 +166,11 @@ def test_a_column_that_may_be_the_answer_is_told() -> None:
     y = rng.choice(["p", "q"], 60)
     for answer in (y, (y == "p").astype(float), np.where(y == "p", rng.uniform(5, 6, 60), rng.uniform(1, 2, 60))):
         found = tb.compare_models(frame.assign(target=answer), y, folds=2)
-        assert found.telltale == "target"
+        assert found.leaking_column == "target"
         assert found.advice.startswith(
             "Column 'target' alone tells the class of every row: it may be the answer itself"
         )
-    assert tb.compare_models(frame, y, folds=2).telltale is None
+    assert tb.compare_models(frame, y, folds=2).leaking_column is None
 
 
 def test_one_class_alone_cannot_be_judged() -> None:
@@ -193,7 +193,7 @@ def test_a_model_that_fails_is_there_with_its_reason() -> None:
 
 def test_columns_of_a_sparse_table_are_not_looked_at_for_the_answer() -> None:
     counts = np.column_stack([Y, RNG.poisson(1.0, 200)]).astype(float)
-    assert tb.compare_models(counts, Y, folds=2).telltale == "x0"
+    assert tb.compare_models(counts, Y, folds=2).leaking_column == "x0"
     found = tb.compare_models(sparse.csr_matrix(counts), Y, folds=2)
     assert found.entries[0].scores.accuracy.value == 1
-    assert found.telltale is None
+    assert found.leaking_column is None

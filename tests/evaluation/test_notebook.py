@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import tallybayes as tb
 from tallybayes.errors import OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.utils import notebook
 from tests.every_estimator import ESTIMATORS
 
@@ -102,6 +102,11 @@ def test_what_is_shown_is_what_was_found() -> None:
     shown = board._repr_html_()
     assert all(f"{e.scores.log_loss.value:.4f}" in shown for e in board.entries if not e.error)
     assert "&lt;script&gt;" in shown
+    marked = [line for line in shown.split("<tr")[2:] if "font-weight:bold" in line]
+    assert len(marked) == 1
+    assert board.best in marked[0]
+    assert shown.count("<line") == 4 * sum(not e.error for e in board.entries)  # ± of each score
+    assert NB.explain(FRAME[:1])._repr_html_().count("<rect") == NB.schema_.d
     shift = NB.adapt_prior(FRAME)
     assert f"{shift.prior[0]:.3f} ± {shift.standard_error[0]:.3f}" in shift._repr_html_()
     decided = tb.BayesDecision(tb.NaiveBayes(), loss=[[0, 7], [3, 0]]).fit(FRAME, Y)
@@ -233,7 +238,7 @@ def test_every_model_saves_itself(name: str) -> None:
     make, data = ESTIMATORS[name]
     X, y = data(np.random.default_rng(1), 40), np.tile([0, 1], 20)
     model, file = make().fit(X, y), io.BytesIO()
-    if not isinstance(model, TallyClassifier):
+    if not isinstance(model, GenerativeClassifier):
         pytest.skip("around another estimator: no model file holds it")
     model.save(file)
     file.seek(0)
@@ -256,7 +261,7 @@ def test_a_notebook_takes_no_samples_to_show_a_model(name: str, monkeypatch: pyt
     make, data = ESTIMATORS[name]
     model = make().fit(data(RNG, 30), np.arange(30) % 2)
     assert np.isclose(model.feature_importances_.sum(), 1.0)
-    monkeypatch.setattr("tallybayes.estimators.evidence.information", None)
+    monkeypatch.setattr("tallybayes.explain.ranking.information", None)
     assert "class_count_" in model._repr_html_()
 
 

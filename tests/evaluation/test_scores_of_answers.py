@@ -69,5 +69,5 @@ def test_evaluation_counts_who_was_taken_for_whom() -> None:
 
 def test_evaluation_refuses_a_class_never_met() -> None:
     model = NaiveBayes().fit([[0.0], [5.0]], ["a", "b"])
-    with pytest.raises(LabelError, match=r"never met the class\(es\) 'c'"):
+    with pytest.raises(LabelError, match=r"has not learned the class\(es\) 'c'"):
         Evaluation.of(model, [[1.0]], ["c"])

@@ -16,7 +16,7 @@ from tallybayes.datasets import load_watermelon
 from tallybayes.distributions import Gaussian
 from tallybayes.distributions.capabilities import IndependentColumns
 from tallybayes.errors import LabelError, OptionError, TableError, UnseenCategoryWarning
-from tallybayes.estimators import evidence
+from tallybayes.explain import evidence
 from tallybayes.explain.phrases import strength
 
 
@@ -97,7 +97,9 @@ def test_a_column_that_goes_with_no_other_adds_its_own_density() -> None:
     )
 
 
-@pytest.mark.parametrize("model", [tb.LinearDiscriminantAnalysis(), tb.GaussianDiscriminant(alpha=0.5, shrinkage=0.3)])
+@pytest.mark.parametrize(
+    "model", [tb.LinearDiscriminantAnalysis(), tb.GaussianDiscriminant(own_covariance=0.5, shrinkage=0.3)]
+)
 def test_more_columns_than_rows_and_columns_that_never_vary(model: Any) -> None:
     rng = np.random.default_rng(2)
     y = np.arange(24) % 3

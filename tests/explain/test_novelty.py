@@ -46,7 +46,7 @@ def test_strange_rows_are_found() -> None:
     # intervals know nothing far from all others; Gaussians do
     score = tb.NaiveBayes("gaussian", unseen="other").fit(X[:300], y[:300]).novelty(X[300:])
     strange = pd.DataFrame({"a": [0.5, 500.0, np.nan], "b": [1e4, 0.0, -400.0], "color": ["red", "red", None]})
-    assert score.is_novel(strange, alpha=0.01).all()
+    assert score.is_novel(strange, significance=0.01).all()
     np.testing.assert_allclose(score.p_value(strange), 1 / 301)
     assert not score.is_novel(X[300:301]).any()
 
@@ -79,7 +79,7 @@ def test_rows_of_the_model_itself_are_as_rare_as_promised(name: str) -> None:
         score = model.novelty(n=500)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rate = score.is_novel(model.sample(600, random_state=7)[0], alpha=0.1).mean()
+        rate = score.is_novel(model.sample(600, random_state=7)[0], significance=0.1).mean()
     if score.drawn:
         assert rate < 0.15  # its standard error is about 0.018
     assert f"against {500 if score.drawn else 50} rows" in repr(score)
@@ -102,9 +102,9 @@ def test_refusals() -> None:
     X = rng.poisson(2.0, size=(40, 3)).astype(float)
     model = tb.PoissonNB().fit(X, np.arange(40) % 2)
     with pytest.raises(OptionError, match="needs at least 99 reference rows; there are 40"):
-        model.novelty(X).is_novel(X, alpha=0.01)
+        model.novelty(X).is_novel(X, significance=0.01)
     for alpha in (0, 1, "few"):
-        with pytest.raises(OptionError, match="alpha"):
+        with pytest.raises(OptionError, match="significance"):
             model.novelty(X).threshold(alpha)
     with pytest.raises(TableError, match="features"):
         model.novelty(X[:, :2])

@@ -194,4 +194,4 @@ def test_texts_are_refused_with_the_reason(make: Any) -> None:
     for export in exports:
         with pytest.raises(ExportError, match=r"a text is split into words by tables of characters.*Columns: note"):
             export(model)
-    assert "This page cannot ask the model: " in report(model, rows, y).html
+    assert "This page cannot compute predictions: " in report(model, rows, y).html

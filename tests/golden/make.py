@@ -80,9 +80,9 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
         ),
         "qda": (tb.QuadraticDiscriminantAnalysis(shrinkage="auto").fit(X, y), numbers[:5]),
         "rda": (tb.RegularizedDiscriminantAnalysis().fit(X, y), numbers),
-        "discriminant": (tb.GaussianDiscriminant(alpha=0.5, shrinkage=0.1).fit(gaps, y), numbers),
+        "discriminant": (tb.GaussianDiscriminant(own_covariance=0.5, shrinkage=0.1).fit(gaps, y), numbers),
         "discriminant-diagonal": (
-            tb.GaussianDiscriminant("diagonal", alpha="auto", shrinkage="auto").fit(gaps, y),
+            tb.GaussianDiscriminant("diagonal", own_covariance="auto", shrinkage="auto").fit(gaps, y),
             numbers,
         ),
         "tan": (tb.TAN(cuts=None).fit(melons, ripe), melons[:6]),

@@ -43,7 +43,7 @@ LINEAR = pytest.mark.parametrize("case", [case for case in CASES if case["model"
 def fitted(case: Any, priors: Any) -> tuple[Any, Any, Any]:
     X, y = table(case["data"])
     alpha, ddof = float(case["model"] == "qda"), int(case["method"] == "moment")
-    return tb.GaussianDiscriminant(alpha=alpha, ddof=ddof, priors=priors).fit(X, y), X, y
+    return tb.GaussianDiscriminant(own_covariance=alpha, ddof=ddof, priors=priors).fit(X, y), X, y
 
 
 def same(log: Any, posterior: Any) -> None:

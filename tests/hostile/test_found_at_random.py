@@ -113,7 +113,7 @@ def test_real_columns_of_a_network_near_the_largest_numbers() -> None:
     "make",
     [
         tb.GaussianDiscriminant,
-        lambda: tb.GaussianDiscriminant(alpha=0.5, shrinkage="oas"),
+        lambda: tb.GaussianDiscriminant(own_covariance=0.5, shrinkage="oas"),
         lambda: tb.LinearDiscriminantAnalysis(shrinkage="auto"),
         lambda: tb.TAN(cuts=None),
         lambda: tb.KDB(cuts=None),
@@ -144,7 +144,7 @@ def test_leave_one_out_of_real_columns_near_the_largest_numbers() -> None:
 def test_columns_that_no_row_of_a_class_has_both_of() -> None:
     """Their sum of products is of no rows at all, and not too large for these."""
     X = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, np.nan], [np.nan, 1.0], [2.0, 5.0], [1.0, 4.0], [0.0, 3.0]])
-    model = tb.GaussianDiscriminant(alpha=0.5).fit(X, [0, 0, 0, 0, 1, 1, 1])
+    model = tb.GaussianDiscriminant(own_covariance=0.5).fit(X, [0, 0, 0, 0, 1, 1, 1])
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 

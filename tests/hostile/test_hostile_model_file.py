@@ -118,7 +118,7 @@ def test_the_tool_of_these_tests() -> None:
     ("path", "value", "message"),
     [
         ("model/class", "os.system", "no estimator of this version"),
-        ("model/class", "TallyClassifier", "no estimator of this version"),
+        ("model/class", "GenerativeClassifier", "no estimator of this version"),
         ("model/class", "Schema", "no estimator of this version"),
         ("model/class", ["GaussianNB"], "no estimator of this version"),
         ("model/class", "KernelNB", "no parameter 'alpha'"),
@@ -284,7 +284,7 @@ def _tallies() -> list[Any]:
         (tb.CategoricalNB().fit(codes, y), {"count": bad, "sizes": (-1, 2, 4, 1 << 40)}),
         (tb.KernelNB().fit(X, y), {"value": (np.nan, 1e9), "weight": bad, "start": (-1, 1, 1 << 60), "K": (0, 3, -2)}),
         (tb.LinearDiscriminantAnalysis().fit(X, y), {"n": bad, "mean": bad[:2], "low": bad, "scatter": bad}),
-        (tb.GaussianDiscriminant(alpha=1.0).fit(gap, y), {"n": bad, "mean": bad[:2], "scatter": bad}),
+        (tb.GaussianDiscriminant(own_covariance=1.0).fit(gap, y), {"n": bad, "mean": bad[:2], "scatter": bad}),
         (
             tb.LinearDiscriminantAnalysis().fit(wide, [0, 0, 0, 1, 1, 1]),
             {"mean": bad[:2], "rows": bad[:2], "owner": (-1, 2, 1 << 40)},

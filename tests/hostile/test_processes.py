@@ -53,6 +53,65 @@ def test_a_child_forked_while_another_thread_learns_can_predict_and_learn() -> N
     assert done.returncode == 0, done.stderr
 
 
+FORK_LEVELS = """
+import os, signal, threading, time
+import numpy as np, pyarrow as pa
+from tallybayes import NaiveBayes
+words = pa.array([f"w{i % 3000}" for i in range(200_000)])
+X, y = pa.table({"k": words, "m": words}), np.arange(200_000) % 3
+model = NaiveBayes().fit(X, y)
+threading.Thread(target=lambda: [model.partial_fit(X, y) for _ in iter(int, 1)], daemon=True).start()
+for wait in (0.05, 0.07, 0.11, 0.13, 0.17, 0.19):
+    time.sleep(wait)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        model.partial_fit(pa.table({"k": ["new"], "m": ["new"]}), [0])  # levels are added under the mutex of readers
+        model.learn_one({"k": "newer", "m": "new"}, 1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing forks there")
+def test_a_child_forked_while_another_thread_reads_levels_can_add_some() -> None:
+    pytest.importorskip("pyarrow")
+    done = _run(FORK_LEVELS)
+    assert done.returncode == 0, done.stderr
+
+
+FORK_CACHED = """
+import os, signal, threading
+from tallybayes.utils.cached import cached_property
+class Slow:
+    @cached_property
+    def value(self):
+        started.set()
+        free.wait(60)
+        return 7
+started, free = threading.Event(), threading.Event()
+thread = threading.Thread(target=lambda: Slow().value)
+thread.start()
+started.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    free = threading.Event()
+    free.set()
+    os._exit(Slow().value)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+free.set()
+thread.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing forks there")
+def test_a_child_forked_while_another_thread_computes_a_cached_value() -> None:
+    done = _run(FORK_CACHED)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("name", ["scipy.sparse", "pandas", "pyarrow"])
 def test_a_module_that_another_thread_is_still_importing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """It is in sys.modules before it has any names."""
@@ -100,6 +159,25 @@ for make in (GaussianNB, NaiveBayes):
 
 def test_a_prediction_while_python_ends() -> None:
     done = _run(AT_EXIT)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+DAEMONS = """
+import threading, time
+import numpy as np
+from tallybayes import TAN, GaussianNB, NaiveBayes
+X, y = np.arange(400_000.0).reshape(-1, 10) % 97, np.arange(40_000) % 3
+words = np.array([f"w{i % 3000}" for i in range(40_000)], dtype=object).reshape(-1, 1)
+for model, table in ((GaussianNB(), X), (TAN(), X), (NaiveBayes(), words)):
+    model.fit(table, y)
+    for act in (lambda m=model, t=table: m.predict_proba(t), lambda m=model, t=table: m.partial_fit(t, y)):
+        threading.Thread(target=lambda act=act: [act() for _ in iter(int, 1)], daemon=True).start()
+time.sleep(0.2)
+"""
+
+
+def test_daemon_threads_that_learn_and_predict_while_python_ends() -> None:
+    done = _run(DAEMONS)
     assert (done.returncode, done.stderr) == (0, "")
 
 

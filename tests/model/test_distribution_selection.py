@@ -12,9 +12,9 @@ from sklearn.metrics import log_loss
 
 import tallybayes as tb
 from tallybayes.data.encoding import Numbers
+from tallybayes.data.labels import read_target
 from tallybayes.data.schema import Schema, infer_schema
 from tallybayes.data.table import read_table
-from tallybayes.data.target import read_target
 from tallybayes.datasets import load_census
 from tallybayes.distributions import Gaussian, LogGaussian
 from tallybayes.errors import MergeError, TableError
@@ -76,7 +76,8 @@ def test_the_order_of_rows_and_twins_do_not_matter() -> None:
 def test_halves_hold_all_rows_once() -> None:
     X, y = table(200)
     target = read_target(y, len(y), None)
-    share = _halves(Numbers(None, None, tuple(np.ascontiguousarray(X.T))), _sample(target, 1000))
+    rows = _sample(read_table(X), tb.NaiveBayes().fit(X, y).schema_, [0], target, 1000)
+    share = _halves(Numbers(None, None, tuple(np.ascontiguousarray(X.T))), rows)
     assert set(share.tolist()) == {0.0, 1.0}
     assert 70 < share.sum() < 130
 

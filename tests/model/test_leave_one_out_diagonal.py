@@ -68,7 +68,7 @@ def check(X: Any, y: Any, w: Any, covariance: str = "diagonal", priors: Any = No
     for a, alpha in enumerate(ALPHAS):
         for g, gamma in enumerate(gammas):
             more = {"shrinkage": gamma} if covariance == "diagonal" else {}
-            want = brute_force(X, y, w, covariance=covariance, alpha=alpha, priors=priors, **more, **options)
+            want = brute_force(X, y, w, covariance=covariance, own_covariance=alpha, priors=priors, **more, **options)
             np.testing.assert_allclose(got[a, g], want, rtol=1e-9, err_msg=f"alpha {alpha}, gamma {gamma}")
 
 
@@ -111,7 +111,7 @@ def test_tables_without_variance(hard: str, ddof: int) -> None:
 def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
     X, y = load_wine(return_X_y=True)
     grid = np.linspace(0, 1, 11)
-    model = GDA("diagonal", alpha="auto", shrinkage="auto").fit(X, y)
+    model = GDA("diagonal", own_covariance="auto", shrinkage="auto").fit(X, y)
     axes: Any = model.fitted_.terms[0].distribution
     loss = diagonal_grid.losses(
         Numbers(X, None),
@@ -124,16 +124,16 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
         axes,
     )
     a, g = np.unravel_index(np.argmin(loss), loss.shape)
-    assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])
-    fixed = GDA("diagonal", alpha=grid[a], shrinkage=grid[g]).fit(X, y)
+    assert (model.own_covariance_, model.shrinkage_) == (grid[a], grid[g])
+    fixed = GDA("diagonal", own_covariance=grid[a], shrinkage=grid[g]).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), fixed.predict_proba(X))
     for other in (X.tolist(), np.asfortranarray(X), sparse.csr_matrix(X)):
-        again = GDA("diagonal", alpha="auto", shrinkage="auto").fit(other, y)
-        assert (again.alpha_, again.shrinkage_) == (model.alpha_, model.shrinkage_)
+        again = GDA("diagonal", own_covariance="auto", shrinkage="auto").fit(other, y)
+        assert (again.own_covariance_, again.shrinkage_) == (model.own_covariance_, model.shrinkage_)
     model.partial_fit(X[:20], y[:20]).forget(X[:20], y[:20])
-    assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])
+    assert (model.own_covariance_, model.shrinkage_) == (grid[a], grid[g])
     np.testing.assert_allclose(model.predict_proba(X), fixed.predict_proba(X), atol=1e-9)
-    sphere = GDA("spherical", alpha="auto").fit(X, y)
+    sphere = GDA("spherical", own_covariance="auto").fit(X, y)
     one = diagonal_grid.losses(
         Numbers(X, None),
         y.astype(np.int32),
@@ -144,20 +144,20 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
         (0.0,),
         sphere.fitted_.terms[0].distribution,
     )  # type: ignore[arg-type]
-    assert sphere.alpha_ == grid[np.argmin(one[:, 0])]
-    assert GDA("diagonal", shrinkage="auto").fit(X, y).alpha_ == 0.0
+    assert sphere.own_covariance_ == grid[np.argmin(one[:, 0])]
+    assert GDA("diagonal", shrinkage="auto").fit(X, y).own_covariance_ == 0.0
 
 
 def test_what_was_chosen_is_in_the_file(tmp_path: Any) -> None:
     X, y = load_wine(return_X_y=True)
     for options in ({"covariance": "diagonal", "shrinkage": "auto"}, {"covariance": "spherical"}):
-        model = GDA(alpha="auto", **options).fit(X[::2], y[::2])
+        model = GDA(own_covariance="auto", **options).fit(X[::2], y[::2])
         tb.save(model, tmp_path / "model.tb")
         again = tb.load(tmp_path / "model.tb")
-        assert (again.alpha_, again.shrinkage_) == (model.alpha_, model.shrinkage_)
+        assert (again.own_covariance_, again.shrinkage_) == (model.own_covariance_, model.shrinkage_)
         both = [m.partial_fit(X[1::2], y[1::2]).predict_proba(X) for m in (model, again)]
         np.testing.assert_array_equal(*both)
-        assert again.alpha_ == model.alpha_
+        assert again.own_covariance_ == model.own_covariance_
 
 
 @pytest.mark.parametrize("isa", [0, 1, 2])

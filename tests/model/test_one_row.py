@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 import tallybayes as tb
 from tallybayes import _core
 from tallybayes.distributions import Bernoulli, Categorical, Gaussian, Multinomial, Poisson, Threshold
-from tallybayes.distributions.records import arrays_of
+from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import TallybayesError, UnseenCategoryWarning
 from tests.quick import examples
 

@@ -642,3 +642,27 @@ def test_targets_that_a_frame_does_not_have() -> None:
 
     with pytest.raises(LabelError, match="y has no column 'u'; its columns are 't'"):
         tb.BayesNetwork(targets=["t", "u"]).fit([["a"], ["b"]], pd.DataFrame({"t": ["x", "y"]}))
+
+
+def test_a_declared_graph_over_several_targets_is_told_whole() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 400)
+    b = (a + (rng.random(400) < 0.2)) % 2
+    Z = np.column_stack([(a + (rng.random(400) < 0.1)) % 2, (b + (rng.random(400) < 0.1)) % 2])
+    model = tb.BayesNetwork("a -> x0, b -> x1, a -> b", ["a", "b"], "categorical").fit(Z, {"a": a, "b": b})
+    graph = model.graph_
+    assert str(graph) == "a\nb | a\nx0 | a\nx1 | b"
+    assert [edge[:2] for edge in graph.edges] == [("a", "b"), ("a", "x0"), ("b", "x1")]
+    assert '"b" -> "x1";' in graph.dot()
+    assert '"a" -> "x1"' not in graph.dot()
+    assert set(graph.to_networkx().edges) == {("a", "b"), ("a", "x0"), ("b", "x1")}
+    full = tb.BayesNetwork("x0 -> x1", ["a", "b"], "categorical").fit(Z, {"a": a, "b": b}).graph_
+    assert full.parents == {"a": (), "b": ("a",), "x0": ("a", "b"), "x1": ("a", "b", "x0")}
+
+    found = model.explain([[1, 0]])
+    assert found.classes.tolist() == ["a=0, b=0", "a=0, b=1", "a=1, b=0", "a=1, b=1"]
+    np.testing.assert_allclose(found.probability[0], model.predict_joint_proba([[1, 0]])[0].ravel())
+    for against in ((1, 0), {"a": 1, "b": 0}, "a=1, b=0"):
+        assert model.explain([[1, 0]], against=against).rival == "a=1, b=0"
+    with pytest.raises(LabelError, match="not among"):
+        model.explain([[1, 0]], against=(1, 7))

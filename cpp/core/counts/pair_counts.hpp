@@ -17,8 +17,8 @@ class PairCounts {
   bool fit(const std::vector<std::size_t>& levels, std::size_t classes, std::size_t item_size) {
     pairs_ = levels.size() / 2;
     if (2 * pairs_ * item_size < shortest_pairs(item_size) || pairs_ > kMostPairs) return false;
-    const std::size_t gap = pair_gap(item_size);
-    step_ = pairs_ * gap;
+    const std::size_t apart = pair_stride(item_size);
+    step_ = pairs_ * apart;
     bits_.clear();
     for (std::size_t j = 0; j < 2 * pairs_; ++j) {
       bits_.push_back(static_cast<std::uint8_t>(std::bit_width(std::max<std::size_t>(levels[j], 1) - 1)));
@@ -31,7 +31,7 @@ class PairCounts {
     std::size_t place = 0;
     for (std::size_t c = 0; c <= classes; ++c) {  // one more for rows that do not count
       for (std::size_t p = 0; p < pairs_; ++p) {
-        base_[c * step_ + p * gap] = static_cast<std::uint32_t>(place);
+        base_[c * step_ + p * apart] = static_cast<std::uint32_t>(place);
         place += std::size_t{1} << shift(p);
       }
     }

@@ -25,12 +25,12 @@ void in_chunk(std::size_t first, std::size_t col, F&& f) {
 
 // Codes of texts that the memo holds, from the first on; how many these are. By itself, so that all it needs stays in
 // registers: a call that might change a reader or the levels would have them fetched anew for each text.
-template <bool gaps, class Reader>
+template <bool nulls, class Reader>
 std::size_t codes_again(Reader reader, Validity valid, const TextMemo& memo, std::size_t from, std::size_t rows,
                         std::int32_t* codes) {
   const TextMemo::Entries entries = memo.entries();
   for (std::size_t i = 0; i < rows; ++i) {
-    if (gaps && !valid(from + i)) {
+    if (nulls && !valid(from + i)) {
       codes[i] = kMissing;
       continue;
     }

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "core/networks/back_off.hpp"
-#include "core/ensemble/chain_contexts.hpp"
+#include "core/ensemble/chain_configurations.hpp"
 #include "core/ensemble/chain_readers.hpp"
 #include "core/networks/concentrations.hpp"
 #include "core/runtime/threads.hpp"
@@ -19,24 +19,25 @@ namespace tb {
 namespace {
 
 constexpr double kMost = 1e30;          // weight of all rows, and concentration, in floats
-constexpr float kLeast = 1e-30f;        // concentration: an unseen context keeps the estimate above
-constexpr std::size_t kCellsOfRow = 4;  // cells of a chain for each row and rung, up to which its tables pay
-constexpr std::size_t kCellsOfOwn = 4;  // cells of a rung for each row, up to which those are lifted, not the rows
-constexpr std::size_t kContextBytes = std::size_t{1} << 20;      // contexts of the rows at a time, for each thread
-constexpr std::size_t kNodesOfCount = 16, kChainsOfCount = 128;  // whose contexts are read together, to be counted
+constexpr float kLeast = 1e-30f;        // concentration: an unseen configuration keeps the estimate above
+constexpr std::size_t kCellsOfRow = 4;  // cells of a chain for each row and order, up to which its tables pay
+constexpr std::size_t kCellsOfOwn = 4;  // cells of a order for each row, up to which those are lifted, not the rows
+constexpr std::size_t kContextBytes = std::size_t{1} << 20;  // configurations of the rows at a time, for each thread
+constexpr std::size_t kNodesOfCount = 16,
+                      kChainsOfCount = 128;  // whose configurations are read together, to be counted
 constexpr std::size_t kRowsOfCount = 16384;  // at a time: the counts of a chain are fetched anew for each time
 
-// One rung: the counts of a chain with some of its parents.
-struct Rung {
-  std::size_t contexts = 0;
-  std::vector<float> n;      // (contexts, bins, classes)
-  std::vector<float> total;  // (contexts, classes), or (contexts)
+// One order: the counts of a chain with some of its parents.
+struct Order {
+  std::size_t configurations = 0;
+  std::vector<float> n;      // (configurations, bins, classes)
+  std::vector<float> total;  // (configurations, classes), or (configurations)
   std::vector<float> share;  // 1 / (total + concentration)
 };
 
-// Rows whose estimates of all classes are climbed to rung by rung, and what is known of them.
+// Rows whose estimates of all classes are climbed to order by order, and what is known of them.
 struct Careful {
-  std::vector<std::uint32_t> row, context, child;  // context: (rungs, rows)
+  std::vector<std::uint32_t> row, configuration, child;  // configuration: (orders, rows)
   std::vector<std::int32_t> y;
   std::vector<float> unit, p;  // p: (rows, classes)
 };
@@ -52,16 +53,16 @@ class Learner {
   Learner(const Chains& chains, std::size_t classes, const Smooth& smooth)
       : chains_(chains), K_(classes), smooth_(smooth), search_(smooth.grid) {}
 
-  // context(l): that of each row with the first l parents.
-  template <class T, class Count, class Context>
-  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, Context&& context, double scale,
+  // configuration(l): that of each row with the first l parents.
+  template <class T, class Count, class Configuration>
+  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, Configuration&& configuration, double scale,
              double* concentrations, float* logs, float* terms) {
     begin(i, counts + chains_.counts[i] * K_);
-    read_rows(i, rows, context);
+    read_rows(i, rows, configuration);
     start_rows();
     above_ = base_, other_ = mine_ = whole_;
     own_by_cell_ = uses_tables_;
-    float* out = logs + chains_.rungs[i] * K_;
+    float* out = logs + chains_.orders[i] * K_;
     for (std::size_t l = 0; l <= parents_; ++l) {
       if (l == 0 && !has_child_ && !is_laplace_) {  // P_0(c) has nothing above it
         concentrations[0] = 0;
@@ -73,14 +74,14 @@ class Learner {
         concentrations[l] = smooth_.alpha * static_cast<double>(has_child_ ? bins_ : K_);
         start_again(l);
       } else {
-        count_own(l, rows, context);
+        count_own(l, rows, configuration);
         if (!smooth_.given) concentrations[l] = choose(rows);
       }
       const float a = std::max(static_cast<float>(std::min(concentrations[l], kMost)), kLeast);
       leave_out(l, rows.n, a);
       out = fold(l, a, out);
     }
-    if (terms) add_terms(rows, context, static_cast<float>(scale), terms);
+    if (terms) add_terms(rows, configuration, static_cast<float>(scale), terms);
   }
 
  private:
@@ -91,56 +92,57 @@ class Learner {
     has_child_ = chains_.child[i] >= 0;
     is_laplace_ = smooth_.grid.size == 0;
     worth_ = has_child_ && !is_laplace_ ? static_cast<float>(smooth_.worth / static_cast<double>(K_)) : 0.0f;
-    rungs_.resize(std::max(rungs_.size(), parents_ + 1));
-    std::size_t contexts = 1;
+    orders_.resize(std::max(orders_.size(), parents_ + 1));
+    std::size_t configurations = 1;
     for (std::size_t l = 0; l <= parents_; ++l) {
       if (l > 0)
-        contexts *= static_cast<std::size_t>(
+        configurations *= static_cast<std::size_t>(
             chains_.views.bins[chains_.parent[chains_.parent_start[i] + static_cast<std::int64_t>(l) - 1]]);
-      rungs_[l].contexts = contexts;
+      orders_[l].configurations = configurations;
     }
     const std::size_t row = bins_ * K_;
-    Rung& last = rungs_[parents_];
-    last.n.resize(contexts * row);
+    Order& last = orders_[parents_];
+    last.n.resize(configurations * row);
     if constexpr (std::is_same_v<Count, double>) {  // weights that a float has no room for: only their shares matter
       double sum = 0;
-      for (std::size_t e = 0; e < contexts * row; ++e) sum += counts[e];
+      for (std::size_t e = 0; e < configurations * row; ++e) sum += counts[e];
       const double less = sum > kMost ? kMost / sum : 1.0;
-      for (std::size_t e = 0; e < contexts * row; ++e) last.n[e] = static_cast<float>(counts[e] * less);
+      for (std::size_t e = 0; e < configurations * row; ++e) last.n[e] = static_cast<float>(counts[e] * less);
     } else {
-      TB_CALL(float_counts, counts, last.n.data(), contexts * row);
+      TB_CALL(float_counts, counts, last.n.data(), configurations * row);
     }
     const std::size_t each = has_child_ ? K_ : 1;
-    last.total.resize(contexts * each);
-    TB_CALL(fold_counts, last.n.data(), contexts, has_child_ ? bins_ : K_, each, last.total.data());
+    last.total.resize(configurations * each);
+    TB_CALL(fold_counts, last.n.data(), configurations, has_child_ ? bins_ : K_, each, last.total.data());
     for (std::size_t l = parents_; l-- > 0;) {
-      const std::size_t inner = rungs_[l + 1].contexts / rungs_[l].contexts;
-      rungs_[l].n.resize(rungs_[l].contexts * row);
-      rungs_[l].total.resize(rungs_[l].contexts * each);
-      TB_CALL(fold_counts, rungs_[l + 1].n.data(), rungs_[l].contexts, inner, row, rungs_[l].n.data());
-      TB_CALL(fold_counts, rungs_[l + 1].total.data(), rungs_[l].contexts, inner, each, rungs_[l].total.data());
+      const std::size_t inner = orders_[l + 1].configurations / orders_[l].configurations;
+      orders_[l].n.resize(orders_[l].configurations * row);
+      orders_[l].total.resize(orders_[l].configurations * each);
+      TB_CALL(fold_counts, orders_[l + 1].n.data(), orders_[l].configurations, inner, row, orders_[l].n.data());
+      TB_CALL(fold_counts, orders_[l + 1].total.data(), orders_[l].configurations, inner, each,
+              orders_[l].total.data());
     }
     all_ = 0;
-    for (const float t : rungs_[0].total) all_ += t;
+    for (const float t : orders_[0].total) all_ += t;
     base_.assign(row, 0.0f);
     for (std::size_t x = 0; x < bins_; ++x) {
       double sum = 0;
-      for (std::size_t c = 0; c < K_; ++c) sum += rungs_[0].n[x * K_ + c];
+      for (std::size_t c = 0; c < K_; ++c) sum += orders_[0].n[x * K_ + c];
       for (std::size_t c = 0; c < K_; ++c) {
-        const double n = has_child_ ? sum : rungs_[0].n[c], even = 1.0 / static_cast<double>(has_child_ ? bins_ : K_);
+        const double n = has_child_ ? sum : orders_[0].n[c], even = 1.0 / static_cast<double>(has_child_ ? bins_ : K_);
         base_[x * K_ + c] = is_laplace_ ? static_cast<float>(even) : static_cast<float>((n + even) / (all_ + 1));
       }
     }
   }
 
   // The child of every row, and what it has in the counts: nothing, if a parent is missing. Which rows are careful.
-  template <class T, class Context>
-  void read_rows(std::size_t i, const Rows<T>& rows, Context&& context) {
+  template <class T, class Configuration>
+  void read_rows(std::size_t i, const Rows<T>& rows, Configuration&& configuration) {
     child_.assign(rows.n, 0);
     if (has_child_) ChainViews(chains_, i).step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
-    const std::uint32_t* last = context(parents_);
+    const std::uint32_t* last = configuration(parents_);
     std::size_t cells = 0;
-    for (std::size_t l = 0; l <= parents_; ++l) cells += rungs_[l].n.size();
+    for (std::size_t l = 0; l <= parents_; ++l) cells += orders_[l].n.size();
     uses_tables_ = worth_ > 0 && cells <= kCellsOfRow * rows.n * (parents_ + 1) * K_;
     for (std::vector<float>* each : {&own_, &n_, &total_, &unit_}) each->resize(rows.n);
     if (!uses_tables_) std::fill(own_.begin(), own_.end(), 1.0f);
@@ -152,10 +154,10 @@ class Learner {
       to.row.push_back(static_cast<std::uint32_t>(r));
       to.y.push_back(rows.y[r]), to.unit.push_back(unit_[r]), to.child.push_back(child_[r]);
     }
-    to.context.resize((parents_ + 1) * to.row.size());
+    to.configuration.resize((parents_ + 1) * to.row.size());
     for (std::size_t l = 0; l <= parents_ && !to.row.empty(); ++l) {
-      const std::uint32_t* from = context(l);
-      for (std::size_t k = 0; k < to.row.size(); ++k) to.context[l * to.row.size() + k] = from[to.row[k]];
+      const std::uint32_t* from = configuration(l);
+      for (std::size_t k = 0; k < to.row.size(); ++k) to.configuration[l * to.row.size() + k] = from[to.row[k]];
     }
   }
 
@@ -191,22 +193,23 @@ class Learner {
     above_ = base_;
     Careful& to = careful_;
     for (std::size_t k = 0; k < to.row.size(); ++k) {
-      if (to.context[l * to.row.size() + k] != kNoCell) std::copy_n(&base_[to.child[k] * K_], K_, &to.p[k * K_]);
+      if (to.configuration[l * to.row.size() + k] != kNoCell) std::copy_n(&base_[to.child[k] * K_], K_, &to.p[k * K_]);
     }
   }
 
-  // The estimates of the own class of the first rows below rung l, from those of their cells.
-  template <class T, class Context>
-  void read_own(std::size_t l, const Rows<T>& rows, Context&& context, std::size_t some) {
-    TB_CALL(own_cells, some, K_, bins_, context(l == 0 ? 0 : l - 1), child_.data(), rows.y, mine_.data(), own_.data());
+  // The estimates of the own class of the first rows below order l, from those of their cells.
+  template <class T, class Configuration>
+  void read_own(std::size_t l, const Rows<T>& rows, Configuration&& configuration, std::size_t some) {
+    TB_CALL(own_cells, some, K_, bins_, configuration(l == 0 ? 0 : l - 1), child_.data(), rows.y, mine_.data(),
+            own_.data());
     const Careful& to = careful_;
     for (std::size_t k = 0; k < to.row.size(); ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
   }
 
-  // The leave-one-out estimates of the rows at rung l: of the own class of all, of every class of the careful ones.
+  // The leave-one-out estimates of the rows at order l: of the own class of all, of every class of the careful ones.
   void leave_out(std::size_t l, std::size_t rows, float a) {
-    Rung& rung = rungs_[l];
-    if (!(worth_ > 0)) share(rung, a);
+    Order& order = orders_[l];
+    if (!(worth_ > 0)) share(order, a);
     if (uses_tables_ && !own_by_cell_) TB_CALL(lift_own, own_.data(), n_.data(), total_.data(), rows, a, worth_);
     Careful& to = careful_;
     const std::size_t count = to.row.size();
@@ -214,13 +217,13 @@ class Learner {
     const LeaveOut task{count,
                         K_,
                         bins_,
-                        &to.context[l * count],
+                        &to.configuration[l * count],
                         to.child.data(),
                         to.y.data(),
                         to.unit.data(),
-                        rung.n.data(),
-                        rung.total.data(),
-                        rung.share.data(),
+                        order.n.data(),
+                        order.total.data(),
+                        order.share.data(),
                         a,
                         worth_,
                         to.p.data()};
@@ -231,58 +234,59 @@ class Learner {
     for (std::size_t k = 0; k < count; ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
   }
 
-  // The counts of the row's own class in rung l, leave-one-out: of the rows that choose the concentration, or of all.
-  template <class T, class Context>
-  void count_own(std::size_t l, const Rows<T>& rows, Context&& context) {
-    const Rung& rung = rungs_[l];
-    if (own_by_cell_ && rung.n.size() > kCellsOfOwn * rows.n) {
-      read_own(l, rows, context, rows.n);
+  // The counts of the row's own class in order l, leave-one-out: of the rows that choose the concentration, or of all.
+  template <class T, class Configuration>
+  void count_own(std::size_t l, const Rows<T>& rows, Configuration&& configuration) {
+    const Order& order = orders_[l];
+    if (own_by_cell_ && order.n.size() > kCellsOfOwn * rows.n) {
+      read_own(l, rows, configuration, rows.n);
       own_by_cell_ = false;
     }
     const std::size_t judges = smooth_.given ? 0 : std::min(rows.n, smooth_.rows);
-    if (own_by_cell_) read_own(l, rows, context, judges);
+    if (own_by_cell_) read_own(l, rows, configuration, judges);
     const std::size_t some = uses_tables_ && !own_by_cell_ ? rows.n : judges;
-    TB_CALL(own_counts, OwnCounts{some, K_, bins_, context(l), child_.data(), rows.y, unit_.data(), rung.n.data(),
-                                  rung.total.data(), !has_child_, n_.data(), total_.data()});
+    TB_CALL(own_counts, OwnCounts{some, K_, bins_, configuration(l), child_.data(), rows.y, unit_.data(),
+                                  order.n.data(), order.total.data(), !has_child_, n_.data(), total_.data()});
   }
 
-  // The tables of rung l from those above it. Writes the logarithms of its estimates; returns their end.
+  // The tables of order l from those above it. Writes the logarithms of its estimates; returns their end.
   float* fold(std::size_t l, float a, float* out) {
-    const Rung& rung = rungs_[l];
-    const std::size_t inner = l == 0 || is_laplace_ ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
-    next_.resize(rung.n.size());
+    const Order& order = orders_[l];
+    const std::size_t inner =
+        l == 0 || is_laplace_ ? order.configurations : order.configurations / orders_[l - 1].configurations;
+    next_.resize(order.n.size());
     if (worth_ > 0)
-      TB_CALL(fold_lifts, rung.n.data(), above_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
-              next_.data());
+      TB_CALL(fold_lifts, order.n.data(), above_.data(), order.total.data(), a, worth_, order.configurations, inner,
+              bins_, K_, next_.data());
     else
-      TB_CALL(fold_rung, rung.n.data(), above_.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_,
+      TB_CALL(fold_order, order.n.data(), above_.data(), order.share.data(), a, order.configurations, inner, bins_, K_,
               !has_child_, next_.data());
     TB_CALL(logs_of, next_.data(), out, next_.size());
     if (!is_laplace_) above_.swap(next_);
     if (uses_tables_) {
-      next_.resize(rung.n.size());
-      TB_CALL(fold_lifts, rung.n.data(), other_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
-              next_.data());
+      next_.resize(order.n.size());
+      TB_CALL(fold_lifts, order.n.data(), other_.data(), order.total.data(), a, worth_, order.configurations, inner,
+              bins_, K_, next_.data());
       other_.swap(next_);
     }
     if (uses_tables_ && own_by_cell_) {
-      next_.resize(rung.n.size());
-      TB_CALL(fold_own, rung.n.data(), mine_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
-              next_.data());
+      next_.resize(order.n.size());
+      TB_CALL(fold_own, order.n.data(), mine_.data(), order.total.data(), a, worth_, order.configurations, inner, bins_,
+              K_, next_.data());
       mine_.swap(next_);
     }
-    return out + rung.n.size();
+    return out + order.n.size();
   }
 
   // terms (rows, classes) += scale * log P of the rows, leave-one-out.
-  template <class T, class Context>
-  void add_terms(const Rows<T>& rows, Context&& context, float scale, float* terms) {
+  template <class T, class Configuration>
+  void add_terms(const Rows<T>& rows, Configuration&& configuration, float scale, float* terms) {
     if (uses_tables_) {
-      if (own_by_cell_) read_own(parents_ + 1, rows, context, rows.n);
+      if (own_by_cell_) read_own(parents_ + 1, rows, configuration, rows.n);
       TB_CALL(logs_of, other_.data(), other_.data(), other_.size());
       TB_CALL(add_leave_one_out,
-              LeaveOneOutTerms{rows.n, K_, bins_, context(parents_), child_.data(), rows.y, unit_.data(), other_.data(),
-                               own_.data()},
+              LeaveOneOutTerms{rows.n, K_, bins_, configuration(parents_), child_.data(), rows.y, unit_.data(),
+                               other_.data(), own_.data()},
               scale, terms);
     }
     TB_CALL(logs_of, careful_.p.data(), careful_.p.data(), careful_.p.size());
@@ -302,10 +306,10 @@ class Learner {
     return search_.best(grid.concentrations[grid.size - 1]).concentration;  // nothing to say: the estimate above
   }
 
-  void share(Rung& rung, float a) const {
-    rung.share.resize(rung.total.size());
-    for (std::size_t e = 0; e < rung.total.size(); ++e) {
-      rung.share[e] = 1.0f / (rung.total[e] + a);
+  void share(Order& order, float a) const {
+    order.share.resize(order.total.size());
+    for (std::size_t e = 0; e < order.total.size(); ++e) {
+      order.share[e] = 1.0f / (order.total[e] + a);
     }
   }
 
@@ -316,9 +320,9 @@ class Learner {
   bool has_child_ = true, is_laplace_ = false;  // of the chain; of the smoothing
   float worth_ = 0;
   double all_ = 0;  // the weight of all rows
-  std::vector<Rung> rungs_;
+  std::vector<Order> orders_;
   bool uses_tables_ = true;  // P of the other classes is read from tables, not computed row by row
-  bool own_by_cell_ = true;  // P of the own class is read from mine_, up to this rung
+  bool own_by_cell_ = true;  // P of the own class is read from mine_, up to this order
   std::vector<float> base_, whole_, unit_;
   std::vector<float> above_, other_, mine_, next_;  // of all cells: P, without a row of another class, of the own class
   std::vector<float> own_, n_, total_;              // of the row's own class: P, and the counts without the row
@@ -331,7 +335,7 @@ class Learner {
 
 Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std::int32_t* p,
                const std::int64_t* p_start)
-    : views(v), count(n), child(of), parent(p), parent_start(p_start), counts(n + 1, 0), rungs(n + 1, 0) {
+    : views(v), count(n), child(of), parent(p), parent_start(p_start), counts(n + 1, 0), orders(n + 1, 0) {
   constexpr std::size_t most = std::size_t{1} << 31;
   for (std::size_t i = 0; i < n; ++i) {
     std::size_t cells = bins(i), all = cells;
@@ -341,7 +345,7 @@ Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std:
       if (all >= most) throw std::length_error("a chain has too many cells");
     }
     counts[i + 1] = counts[i] + cells;
-    rungs[i + 1] = rungs[i] + all;
+    orders[i + 1] = orders[i] + all;
   }
 }
 
@@ -351,13 +355,13 @@ void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes
   parallel_for(groups.size(), [&](std::size_t g, int) {
     const ContextTree& tree = groups[g];
     const std::size_t span = std::min(kRowsOfCount, rows.n);
-    std::vector<std::uint32_t> context(tree.nodes() * span), cell(span);
+    std::vector<std::uint32_t> configuration(tree.nodes() * span), cell(span);
     for (std::size_t first = 0; first < rows.n; first += span) {
       const std::size_t some = std::min(span, rows.n - first);
-      tree.read(rows, first, some, context.data());
+      tree.read(rows, first, some, configuration.data());
       const std::int32_t* y = rows.y + first;
       for (std::size_t i = tree.first(); i < tree.end(); ++i) {
-        const std::uint32_t* at = context.data() + tree.last(i) * some;
+        const std::uint32_t* at = configuration.data() + tree.last(i) * some;
         if (chains.child[i] >= 0) {
           std::copy_n(at, some, cell.data());
           ChainViews(chains, i).step(chains.parents(i), rows.codes, rows.n, first, cell.data(), some);
@@ -376,33 +380,33 @@ void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes
 
 template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
-                  const Smooth& smooth, const Planes& planes, double* concentrations, float* logs, float* terms) {
+                  const Smooth& smooth, const Outputs& outputs, double* concentrations, float* logs, float* terms) {
   const auto all = static_cast<std::size_t>(threads());
   const std::size_t most = all * kContextBytes / (4 * std::max<std::size_t>(rows.n, 1));
   std::vector<std::unique_ptr<Learner>> learner(all);
-  std::vector<std::uint32_t> context;
-  std::vector<std::vector<std::size_t>> of(planes.count);
+  std::vector<std::uint32_t> configuration;
+  std::vector<std::vector<std::size_t>> of(outputs.count);
   for (const ContextTree& tree : context_groups(chains, most, chains.count)) {
-    context.resize(tree.nodes() * rows.n);
-    tree.read(rows, 0, rows.n, context.data());
-    std::vector<std::size_t> here;  // a plane belongs to one thread, its chains come in order
+    configuration.resize(tree.nodes() * rows.n);
+    tree.read(rows, 0, rows.n, configuration.data());
+    std::vector<std::size_t> here;  // a output belongs to one thread, its chains come in order
     for (std::size_t i = tree.first(); i < tree.end(); ++i) {
-      auto& own = of[static_cast<std::size_t>(planes.of[i])];
-      if (own.empty()) here.push_back(static_cast<std::size_t>(planes.of[i]));
+      auto& own = of[static_cast<std::size_t>(outputs.of[i])];
+      if (own.empty()) here.push_back(static_cast<std::size_t>(outputs.of[i]));
       own.push_back(i);
     }
     parallel_for(here.size(), [&](std::size_t block, int thread) {
-      const std::size_t plane = here[block];
+      const std::size_t output = here[block];
       auto& mine = learner[static_cast<std::size_t>(thread)];
       if (!mine) mine = std::make_unique<Learner>(chains, classes, smooth);
-      for (const std::size_t i : of[plane]) {
-        const auto read = [&](std::size_t l) { return context.data() + tree.node(i, l) * rows.n; };
-        mine->learn(i, counts, rows, read, planes.scale[i],
+      for (const std::size_t i : of[output]) {
+        const auto read = [&](std::size_t l) { return configuration.data() + tree.node(i, l) * rows.n; };
+        mine->learn(i, counts, rows, read, outputs.scale[i],
                     concentrations + chains.parent_start[i] + static_cast<std::int64_t>(i), logs,
-                    terms ? terms + plane * rows.n * classes : nullptr);
+                    terms ? terms + output * rows.n * classes : nullptr);
       }
     });
-    for (const std::size_t plane : here) of[plane].clear();
+    for (const std::size_t output : here) of[output].clear();
   }
 }
 
@@ -413,7 +417,7 @@ void laplace_chains(const Chains& chains, const Count* counts, std::size_t class
     const double levels = static_cast<double>(chains.child[i] < 0 ? classes : chains.bins(i));
     const Count* from = counts + chains.counts[i] * classes;
     std::vector<double> n(from, from + (chains.counts[i + 1] - chains.counts[i]) * classes);
-    double* to = logs + chains.rungs[i + 1] * classes;
+    double* to = logs + chains.orders[i + 1] * classes;
     for (std::size_t l = k + 1; l-- > 0;) {  // the longest first: they come last
       to -= n.size();
       for (std::size_t u = 0; u < n.size(); u += row) {
@@ -436,12 +440,12 @@ void laplace_chains(const Chains& chains, const Count* counts, std::size_t class
 template void laplace_chains(const Chains&, const std::uint32_t*, std::size_t, double, double*);
 template void laplace_chains(const Chains&, const double*, std::size_t, double, double*);
 
-#define TB_CHAINS(T)                                                                                                  \
-  template void count_chains(const Chains&, const Rows<T>&, std::size_t, std::uint32_t*);                             \
-  template void count_chains(const Chains&, const Rows<T>&, std::size_t, double*);                                    \
-  template void learn_chains(const Chains&, const std::uint32_t*, std::size_t, const Rows<T>&, const Smooth&,         \
-                             const Planes&, double*, float*, float*);                                                 \
-  template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const Smooth&, const Planes&, \
+#define TB_CHAINS(T)                                                                                                   \
+  template void count_chains(const Chains&, const Rows<T>&, std::size_t, std::uint32_t*);                              \
+  template void count_chains(const Chains&, const Rows<T>&, std::size_t, double*);                                     \
+  template void learn_chains(const Chains&, const std::uint32_t*, std::size_t, const Rows<T>&, const Smooth&,          \
+                             const Outputs&, double*, float*, float*);                                                 \
+  template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const Smooth&, const Outputs&, \
                              double*, float*, float*);
 TB_CHAINS(std::uint8_t)
 TB_CHAINS(std::uint16_t)

@@ -9,7 +9,7 @@
 // about 1. A chain without a child estimates the class itself:
 //   P_l(c | p1 … pl) = (n(c, p1 … pl) + a_l P_{l-1}) / (n(p1 … pl) + a_l),   l = 1 … k,   P_0(c) = (n(c) + 1 / K) / (n
 //   + 1).
-// An unseen context keeps the estimate of the one above. Only the counts with all parents are kept: those of
+// An unseen configuration keeps the estimate of the one above. Only the counts with all parents are kept: those of
 // fewer parents are sums of them.
 //
 // Children and parents are read through views: a view joins the levels of a column into at most 255 bins.
@@ -41,7 +41,7 @@ struct Chains {
   const std::int32_t* parent;  // views
   const std::int64_t* parent_start;
   std::vector<std::size_t> counts;  // (count + 1): where the counts of each chain begin, in cells
-  std::vector<std::size_t> rungs;   // (count + 1): the same for the estimates of all l, shortest first
+  std::vector<std::size_t> orders;  // (count + 1): the same for the estimates of all l, shortest first
 
   Chains(const Views& views, std::size_t count, const std::int32_t* child, const std::int32_t* parent,
          const std::int64_t* parent_start);  // std::length_error if a chain has 2^31 estimates or more
@@ -71,30 +71,30 @@ struct Smooth {
   bool given;    // the concentrations are known
 };
 
-// Into which plane each chain's term is added, and times what. Negative, for a chain without a child: what each parent
-// adds goes to the plane of its column, and what is known without parents to the last plane.
-struct Planes {
+// Into which output each chain's term is added, and times what. Negative, for a chain without a child: what each parent
+// adds goes to the output of its column, and what is known without parents to the last output.
+struct Outputs {
   std::size_t count;
   const std::int32_t* of;  // (chains)
   const double* scale;     // (chains)
 };
 
 // Reads counts. concentrations: (parents + 1 of each chain, one after another), by the leave-one-out log-likelihood of
-// the rows' own class; as they are, if smooth.given. logs (rung cells, classes): log P. terms (planes, rows, classes):
-// log P of the rows, each leave-one-out (a unit of its weight at most), times scale, 0 where the child is missing. The
-// rows must be among those counted.
+// the rows' own class; as they are, if smooth.given. logs (order cells, classes): log P. terms (outputs, rows,
+// classes): log P of the rows, each leave-one-out (a unit of its weight at most), times scale, 0 where the child is
+// missing. The rows must be among those counted.
 template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
-                  const Smooth& smooth, const Planes& planes, double* concentrations, float* logs, float* terms);
+                  const Smooth& smooth, const Outputs& outputs, double* concentrations, float* logs, float* terms);
 
-// logs (rung cells, classes): log (n + alpha) / (total + alpha v), to the last bit what core/networks/families.cpp
+// logs (order cells, classes): log (n + alpha) / (total + alpha v), to the last bit what core/networks/families.cpp
 // says.
 template <class Count>
 void laplace_chains(const Chains& chains, const Count* counts, std::size_t classes, double alpha, double* logs);
 
-// out (planes, rows, classes) += scale * log P of the chains. Log: float, or double.
+// out (outputs, rows, classes) += scale * log P of the chains. Log: float, or double.
 template <class T, class Log>
 void add_chains(const Chains& chains, const Log* logs, std::size_t classes, const T* codes, std::size_t n,
-                const Planes& planes, double* out);
+                const Outputs& outputs, double* out);
 
 }  // namespace tb

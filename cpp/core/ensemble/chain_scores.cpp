@@ -11,17 +11,17 @@ constexpr std::size_t kWindow = 32;  // chains whose estimates are fetched befor
 // for each time.
 constexpr std::size_t kLeastRows = 1024, kMostRows = 16384, kAnswers = 32768;
 
-// The cells of some rows in the estimates of one chain after another. Where a parent is missing, the rung before it
+// The cells of some rows in the estimates of one chain after another. Where a parent is missing, the order before it
 // stands in.
 template <class T>
 class Cells {
  public:
   Cells(const T* codes, std::size_t n, std::size_t first, std::size_t rows)
-      : codes_(codes), n_(n), first_(first), child_(rows), last_(rows), context_(rows), old_(rows) {}
+      : codes_(codes), n_(n), first_(first), child_(rows), last_(rows), configuration_(rows), old_(rows) {}
 
   std::size_t rows() const { return child_.size(); }
 
-  // each(l): cell holds where the rows are in rung l, for every l that it wants
+  // each(l): cell holds where the rows are in order l, for every l that it wants
   template <class Each>
   void climb(const Chains& chains, std::size_t i, std::uint32_t* cell, Each&& each) {
     const ChainViews read(chains, i);
@@ -29,24 +29,24 @@ class Cells {
     std::fill(child_.begin(), child_.end(), 0);
     if (chains.child[i] >= 0) read.step(parents, codes_, n_, first_, child_.data(), rows());
     std::fill(last_.begin(), last_.end(), kNoCell);
-    std::fill(context_.begin(), context_.end(), 0);
-    std::size_t passed = 0, contexts = 1;
+    std::fill(configuration_.begin(), configuration_.end(), 0);
+    std::size_t passed = 0, configurations = 1;
     for (std::size_t l = 0; l <= parents; ++l) {
       if (l > 0) {
-        old_ = context_;
-        if (read.step(l - 1, codes_, n_, first_, context_.data(), rows())) {
+        old_ = configuration_;
+        if (read.step(l - 1, codes_, n_, first_, configuration_.data(), rows())) {
           for (std::size_t r = 0; r < rows(); ++r) {
-            if (context_[r] == kNoCell && old_[r] != kNoCell)
+            if (configuration_[r] == kNoCell && old_[r] != kNoCell)
               last_[r] = static_cast<std::uint32_t>(passed + old_[r] * bins);
           }
         }
-        passed += contexts * bins;
-        contexts *= read.bins(l - 1);
+        passed += configurations * bins;
+        configurations *= read.bins(l - 1);
       }
       if (!each.wants(l, parents)) continue;
       for (std::size_t r = 0; r < rows(); ++r) {
         const std::uint32_t at =
-            context_[r] == kNoCell ? last_[r] : static_cast<std::uint32_t>(passed + context_[r] * bins);
+            configuration_[r] == kNoCell ? last_[r] : static_cast<std::uint32_t>(passed + configuration_[r] * bins);
         cell[r] = child_[r] == kNoCell ? kNoCell : at + child_[r];
       }
       each(l);
@@ -56,10 +56,10 @@ class Cells {
  private:
   const T* codes_;
   std::size_t n_, first_;
-  std::vector<std::uint32_t> child_, last_, context_, old_;
+  std::vector<std::uint32_t> child_, last_, configuration_, old_;
 };
 
-// Rung with all parents, and nothing is done there.
+// Order with all parents, and nothing is done there.
 struct Last {
   static bool wants(std::size_t l, std::size_t k) { return l == k; }
   void operator()(std::size_t) const {}
@@ -68,16 +68,17 @@ struct Last {
 template <class Log>
 class Adder {
  public:
-  Adder(const Chains& chains, const Log* logs, std::size_t classes, const Planes& planes, std::size_t n, double* out)
-      : chains_(chains), logs_(logs), K_(classes), planes_(planes), n_(n), out_(out) {}
+  Adder(const Chains& chains, const Log* logs, std::size_t classes, const Outputs& outputs, std::size_t n, double* out)
+      : chains_(chains), logs_(logs), K_(classes), outputs_(outputs), n_(n), out_(out) {}
 
   template <class T>
   void add(const T* codes, std::size_t first, std::size_t rows) const {
     if (rows < kFew || sizeof(Log) != 4) return add_windows(codes, first, rows);
     std::vector<std::uint32_t> odd(rows);
     for (std::size_t i = 0; i < chains_.count; ++i) {
-      if (planes_.scale[i] == 0.0) continue;  // its plane has no weight
-      if (planes_.of[i] < 0 || !add_chain(codes, i, first, rows, odd.data())) add_steps_or_rung(codes, i, first, rows);
+      if (outputs_.scale[i] == 0.0) continue;  // its output has no weight
+      if (outputs_.of[i] < 0 || !add_chain(codes, i, first, rows, odd.data()))
+        add_steps_or_order(codes, i, first, rows);
     }
   }
 
@@ -86,7 +87,7 @@ class Adder {
   template <class T>
   bool add_chain(const T* codes, std::size_t i, std::size_t first, std::size_t rows, std::uint32_t* odd) const {
     const std::size_t parents = chains_.parents(i), views = parents + (chains_.child[i] >= 0);
-    if (views == 0 || views > kMostReads || chains_.rungs[i + 1] - chains_.rungs[i] >= kMostCells) return false;
+    if (views == 0 || views > kMostReads || chains_.orders[i + 1] - chains_.orders[i] >= kMostCells) return false;
     ViewRead view[kMostReads];
     const auto read = [&](std::size_t at, std::int32_t which, std::size_t times) {
       const Views& all = chains_.views;
@@ -100,11 +101,11 @@ class Adder {
     for (std::size_t l = parents; l > 0; --l) {
       times *= read(l - 1, chains_.parent[chains_.parent_start[i] + static_cast<std::int64_t>(l - 1)], times);
     }
-    // the rung with all parents is the last, and has `times` cells
-    const auto start = static_cast<std::uint32_t>(chains_.rungs[i + 1] - chains_.rungs[i] - times);
-    const auto plane = static_cast<std::size_t>(planes_.of[i]);
-    const double scale = planes_.scale[i];
-    double* to = out_ + (plane * n_ + first) * K_;
+    // the order with all parents is the last, and has `times` cells
+    const auto start = static_cast<std::uint32_t>(chains_.orders[i + 1] - chains_.orders[i] - times);
+    const auto output = static_cast<std::size_t>(outputs_.of[i]);
+    const double scale = outputs_.scale[i];
+    double* to = out_ + (output * n_ + first) * K_;
     const auto* from = reinterpret_cast<const float*>(logs(i));
     std::size_t left = 0;
     if constexpr (sizeof(T) == 1)
@@ -115,18 +116,18 @@ class Adder {
       left = TB_CALL(add_chain32, view, views, start, from, rows, K_, scale, to, odd);
     for (std::size_t k = 0; k < left; ++k) {
       const std::uint32_t cell = cell_of(codes, i, first + odd[k]);
-      add_rung(i, &cell, first + odd[k], 1, plane, scale);
+      add_order(i, &cell, first + odd[k], 1, output, scale);
     }
     return true;
   }
 
   template <class T>
-  void add_steps_or_rung(const T* codes, std::size_t i, std::size_t first, std::size_t rows) const {
+  void add_steps_or_order(const T* codes, std::size_t i, std::size_t first, std::size_t rows) const {
     Cells<T> cells(codes, n_, first, rows);
     std::vector<std::uint32_t> cell(rows);
-    if (planes_.of[i] < 0) return add_steps(cells, i, cell.data(), first);
+    if (outputs_.of[i] < 0) return add_steps(cells, i, cell.data(), first);
     cells.climb(chains_, i, cell.data(), Last{});
-    add_rung(i, cell.data(), first, rows, static_cast<std::size_t>(planes_.of[i]), planes_.scale[i]);
+    add_order(i, cell.data(), first, rows, static_cast<std::size_t>(outputs_.of[i]), outputs_.scale[i]);
   }
 
   template <class T>
@@ -138,7 +139,7 @@ class Adder {
       const std::size_t to = std::min(from + window, chains_.count);
       for (std::size_t i = from; i < to; ++i) {
         std::uint32_t* own = cell.data() + (i - from) * rows;
-        if (planes_.of[i] < 0 || planes_.scale[i] == 0.0) continue;  // a plane without weight is not looked up
+        if (outputs_.of[i] < 0 || outputs_.scale[i] == 0.0) continue;  // a output without weight is not looked up
         if (rows <= kSingle)
           for (std::size_t r = 0; r < rows; ++r) own[r] = cell_of(codes, i, first + r);
         else
@@ -147,9 +148,9 @@ class Adder {
       }
       for (std::size_t i = from; i < to; ++i) {
         std::uint32_t* own = cell.data() + (i - from) * rows;
-        if (planes_.scale[i] == 0.0) continue;
-        if (planes_.of[i] >= 0)
-          add_rung(i, own, first, rows, static_cast<std::size_t>(planes_.of[i]), planes_.scale[i]);
+        if (outputs_.scale[i] == 0.0) continue;
+        if (outputs_.of[i] >= 0)
+          add_order(i, own, first, rows, static_cast<std::size_t>(outputs_.of[i]), outputs_.scale[i]);
         else
           add_steps(cells, i, own, first);
       }
@@ -168,19 +169,19 @@ class Adder {
     const std::uint32_t child = chains_.child[i] < 0 ? 0 : bin(chains_.child[i]);
     if (child == kNoBin) return kNoCell;
     const std::size_t bins = chains_.bins(i);
-    std::size_t passed = 0, contexts = 1, context = 0;
+    std::size_t passed = 0, configurations = 1, configuration = 0;
     for (std::int64_t e = chains_.parent_start[i]; e < chains_.parent_start[i + 1]; ++e) {
       const std::uint32_t b = bin(chains_.parent[e]);
       if (b == kNoBin) break;
       const auto own = static_cast<std::size_t>(views.bins[chains_.parent[e]]);
-      passed += contexts * bins;
-      contexts *= own;
-      context = context * own + b;
+      passed += configurations * bins;
+      configurations *= own;
+      configuration = configuration * own + b;
     }
-    return static_cast<std::uint32_t>(passed + context * bins + child);
+    return static_cast<std::uint32_t>(passed + configuration * bins + child);
   }
 
-  const Log* logs(std::size_t i) const { return logs_ + chains_.rungs[i] * K_; }
+  const Log* logs(std::size_t i) const { return logs_ + chains_.orders[i] * K_; }
 
   void fetch(std::size_t i, const std::uint32_t* cell, std::size_t rows) const {
     const Log* from = logs(i);
@@ -189,10 +190,10 @@ class Adder {
     }
   }
 
-  void add_rung(std::size_t i, const std::uint32_t* cell, std::size_t first, std::size_t rows, std::size_t plane,
-                double scale) const {
+  void add_order(std::size_t i, const std::uint32_t* cell, std::size_t first, std::size_t rows, std::size_t output,
+                 double scale) const {
     const Log* from = logs(i);
-    double* to = out_ + (plane * n_ + first) * K_;
+    double* to = out_ + (output * n_ + first) * K_;
     if constexpr (sizeof(Log) == 4) {
       TB_CALL(add_cells, from, cell, rows, K_, scale, to);
     } else {
@@ -202,7 +203,7 @@ class Adder {
     }
   }
 
-  // log P_l − log P_{l−1} to the plane of each parent's column, and P_0 to the last plane
+  // log P_l − log P_{l−1} to the output of each parent's column, and P_0 to the last output
   template <class T>
   void add_steps(Cells<T>& cells, std::size_t i, std::uint32_t* cell, std::size_t first) const {
     struct Steps {
@@ -213,9 +214,9 @@ class Adder {
       ChainViews read;
       static bool wants(std::size_t, std::size_t) { return true; }
       void operator()(std::size_t l) const {
-        const double scale = adder.planes_.scale[i];
-        adder.add_rung(i, cell, first, rows, l == 0 ? adder.planes_.count - 1 : read.column(l - 1), scale);
-        if (l < adder.chains_.parents(i)) adder.add_rung(i, cell, first, rows, read.column(l), -scale);
+        const double scale = adder.outputs_.scale[i];
+        adder.add_order(i, cell, first, rows, l == 0 ? adder.outputs_.count - 1 : read.column(l - 1), scale);
+        if (l < adder.chains_.parents(i)) adder.add_order(i, cell, first, rows, read.column(l), -scale);
       }
     };
     cells.climb(chains_, i, cell, Steps{*this, i, cell, first, cells.rows(), ChainViews(chains_, i)});
@@ -224,7 +225,7 @@ class Adder {
   const Chains& chains_;
   const Log* logs_;
   std::size_t K_;
-  const Planes& planes_;
+  const Outputs& outputs_;
   std::size_t n_;
   double* out_;
 };
@@ -233,8 +234,8 @@ class Adder {
 
 template <class T, class Log>
 void add_chains(const Chains& chains, const Log* logs, std::size_t classes, const T* codes, std::size_t n,
-                const Planes& planes, double* out) {
-  const Adder<Log> adder(chains, logs, classes, planes, n, out);
+                const Outputs& outputs, double* out) {
+  const Adder<Log> adder(chains, logs, classes, outputs, n, out);
   const std::size_t most = std::clamp(kAnswers / std::max<std::size_t>(classes, 1), kLeastRows, kMostRows);
   const std::size_t span = std::clamp(n / 16, kLeastRows, most);
   parallel_for((n + span - 1) / span, [&](std::size_t block, int) {
@@ -243,9 +244,9 @@ void add_chains(const Chains& chains, const Log* logs, std::size_t classes, cons
   });
 }
 
-#define TB_CHAINS(T)                                                                                                 \
-  template void add_chains(const Chains&, const float*, std::size_t, const T*, std::size_t, const Planes&, double*); \
-  template void add_chains(const Chains&, const double*, std::size_t, const T*, std::size_t, const Planes&, double*);
+#define TB_CHAINS(T)                                                                                                  \
+  template void add_chains(const Chains&, const float*, std::size_t, const T*, std::size_t, const Outputs&, double*); \
+  template void add_chains(const Chains&, const double*, std::size_t, const T*, std::size_t, const Outputs&, double*);
 TB_CHAINS(std::uint8_t)
 TB_CHAINS(std::uint16_t)
 TB_CHAINS(std::uint32_t)

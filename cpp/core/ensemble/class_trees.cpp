@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kGain = 0.5;
 constexpr std::size_t kExact = std::size_t{1} << 24;  // whole numbers below it are floats
-constexpr double kAny = 1.0;                          // a concentration, where contexts hold nothing and none matters
+constexpr double kAny = 1.0;  // a concentration, where configurations hold nothing and none matters
 
 // The rows that take part, in order.
 struct Taking {
@@ -89,8 +89,8 @@ class Member {
   void grow(const Taking& all, const std::int32_t* candidate, std::int32_t* chosen) {
     row_ = all.row, y_ = all.y, w_ = all.w, share_ = all.share;
     ones_ = all.ones && all.row.size() < kExact;
-    context_.assign(row_.size(), 0);
-    contexts_ = 1;
+    configuration_.assign(row_.size(), 0);
+    configurations_ = 1;
     double cells = static_cast<double>(g_.classes);
     for (std::size_t level = 0; level < g_.depth; ++level) {
       chosen[level] = -1;
@@ -114,20 +114,20 @@ class Member {
     double concentration, sum;
   };
 
-  // id_: the context of each row after a split; rows without a bin get the one behind the last. count_: classes of each
-  // context, then their sum.
+  // id_: the configuration of each row after a split; rows without a bin get the one behind the last. count_: classes
+  // of each configuration, then their sum.
   void cut(std::int32_t s) {
     const auto bins = static_cast<std::size_t>(g_.bins[s]);
     const T* code = codes_ + static_cast<std::size_t>(g_.column[s]) * g_.rows;
     const std::uint8_t* map = g_.map + static_cast<std::size_t>(s) * (g_.levels + 1);
-    const std::size_t dense = contexts_ * bins;
+    const std::size_t dense = configurations_ * bins;
     const bool few = dense <= 2 * g_.rows + 64;
     if (!few) numbering_.clear();
     const std::size_t none = few ? dense : row_.size();
     for (std::size_t i = 0; i < row_.size(); ++i) {
       const T c = code[row_[i]];
       const std::uint8_t bin = map[c == kNoCode<T> ? g_.levels : c];
-      const std::size_t place = context_[i] * bins + bin;
+      const std::size_t place = configuration_[i] * bins + bin;
       id_[i] = static_cast<std::uint32_t>(bin == kNoBin ? none : few ? place : numbering_(place));
     }
     cut_ = none;
@@ -150,7 +150,7 @@ class Member {
     std::fill_n(&count_[none * stride_], stride_, 0.0);
   }
 
-  // What the rest of row i's context holds: of its class, and in all. Nothing if it is alone.
+  // What the rest of row i's configuration holds: of its class, and in all. Nothing if it is alone.
   void others(std::size_t i, double& above, double& below) const {
     if (ones_) {
       const float* n = &one_count_[id_[i] * stride_];
@@ -201,31 +201,31 @@ class Member {
     constexpr std::uint32_t unseen = ~std::uint32_t{0};
     std::vector<std::uint32_t> number(cut_ + 1, unseen);
     std::size_t kept = 0;
-    contexts_ = 0;
+    configurations_ = 0;
     for (std::size_t i = 0; i < row_.size(); ++i) {
       double above, below;
       others(i, above, below);
       if (!(below > 0)) continue;
       std::uint32_t& at = number[id_[i]];
-      if (at == unseen) at = static_cast<std::uint32_t>(contexts_++);
-      context_[kept] = at;
+      if (at == unseen) at = static_cast<std::uint32_t>(configurations_++);
+      configuration_[kept] = at;
       share_[kept] = std::max((above + choice.concentration * share_[i]) / (below + choice.concentration), kLeastShare);
       row_[kept] = row_[i], y_[kept] = y_[i], w_[kept] = w_[i];
       ++kept;
     }
-    row_.resize(kept), y_.resize(kept), w_.resize(kept), share_.resize(kept), context_.resize(kept);
+    row_.resize(kept), y_.resize(kept), w_.resize(kept), share_.resize(kept), configuration_.resize(kept);
   }
 
   const ClassTreeGrowth& g_;
   const T* codes_;
   std::size_t stride_;
   Numbering numbering_;
-  std::vector<std::uint32_t> row_, y_;  // of rows that are still in a context
+  std::vector<std::uint32_t> row_, y_;  // of rows that are still in a configuration
   std::vector<double> w_, share_;
-  std::vector<std::size_t> context_;
-  std::size_t contexts_ = 1;
+  std::vector<std::size_t> configuration_;
+  std::size_t configurations_ = 1;
   std::vector<std::uint32_t> id_;
-  std::size_t cut_ = 0;  // contexts after the split at hand
+  std::size_t cut_ = 0;  // configurations after the split at hand
   bool ones_ = false;    // each row weighs 1, and floats hold their counts
   std::vector<float> one_count_;
   std::vector<double> count_, above_, below_;

@@ -1,4 +1,5 @@
-// Contexts of classes: one split after the other is chosen by how well the classes of rows left out are predicted.
+// Configurations of classes: one split after the other is chosen by how well the classes of rows left out are
+// predicted.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,12 +24,12 @@ struct ClassTreeGrowth {
   const bool* part = nullptr;  // (members, rows): the rows that each member looks at; null: all
 };
 
-// chosen (members, depth): the split that is taken at each level, or -1. A member begins with one context and
-// p_t = (n(y) - u + 1/classes) / (n - u + 1), u = min(w_t, 1) being what row t itself adds. A split cuts each context U
-// into contexts by bin, and p_t becomes (n(U, y) - u + a p_t) / (n(U) - u + a); it stays if the row is alone in U. The
-// candidate and concentration a with the largest sum of w_t log p_t are taken if that rises by more than 1/2, unless
-// the product of bins and classes went beyond most_cells. Rows without a bin keep their p and are in no context from
-// then on. codes: (columns, rows), kNoCode<T> where missing, else below levels.
+// chosen (members, depth): the split that is taken at each level, or -1. A member begins with one configuration and
+// p_t = (n(y) - u + 1/classes) / (n - u + 1), u = min(w_t, 1) being what row t itself adds. A split cuts each
+// configuration U into configurations by bin, and p_t becomes (n(U, y) - u + a p_t) / (n(U) - u + a); it stays if the
+// row is alone in U. The candidate and concentration a with the largest sum of w_t log p_t are taken if that rises by
+// more than 1/2, unless the product of bins and classes went beyond most_cells. Rows without a bin keep their p and are
+// in no configuration from then on. codes: (columns, rows), kNoCode<T> where missing, else below levels.
 template <class T>
 void grow_class_trees(const ClassTreeGrowth& g, const T* codes, std::int32_t* chosen);
 

@@ -6,6 +6,7 @@
 // which all rows are alike come as one row with their weight.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -78,16 +79,18 @@ class ConcentrationSearch {
     }
   }
 
-  // The first of the largest sums; `otherwise` if no row came, or one that no concentration makes possible.
+  // The first of the largest sums, up to what the order of the rows rounds; `otherwise` if no row came, or one that no
+  // concentration makes possible.
   Best best(double otherwise) {
     judge_ones(), judge_others();
     Best out{otherwise, -std::numeric_limits<double>::infinity()};
     for (std::size_t g = 0; g < grid_.size && any_; ++g)
-      if (sum_[g] > out.sum) out = {grid_.concentrations[g], sum_[g]};
+      if (sum_[g] > out.sum + kRounding * std::fabs(sum_[g])) out = {grid_.concentrations[g], sum_[g]};
     return out;
   }
 
  private:
+  static constexpr double kRounding = 1e-11;     // relative, of sums over the same rows in another order
   static constexpr std::size_t kTogether = 512;  // what is read again for each concentration lies in the first cache
 
   struct Judges {

@@ -36,7 +36,7 @@ class LogProduct {
 };
 
 // One level of one family, ready to be read.
-struct Rung {
+struct Order {
   const double* p;
   const double* n;
   const double* total;
@@ -50,7 +50,7 @@ struct Rung {
 struct Step {
   std::size_t child;
   std::size_t size;
-  std::vector<Rung> rung;
+  std::vector<Order> order;
 };
 
 std::vector<Step> steps_of(const Ladder& l) {
@@ -61,18 +61,18 @@ std::vector<Step> steps_of(const Ladder& l) {
     Step step{child, static_cast<std::size_t>(l.size[child]), {}};
     for (std::size_t k = 0; k < l.levels[f].size(); ++k) {
       const Level& level = l.levels[f][k];
-      Rung rung{level.p.data(), level.n.data(), level.total.data(), {}, l.smoothing.alpha * N, 1.0 / N, 0, 0};
+      Order order{level.p.data(), level.n.data(), level.total.data(), {}, l.smoothing.alpha * N, 1.0 / N, 0, 0};
       if (k > 0) {
         const std::int64_t i = l.families.parent_start[f] + static_cast<std::int64_t>(k) - 1;
-        rung.parent = static_cast<std::size_t>(l.families.parent[i]);
-        rung.parents_size = static_cast<std::size_t>(l.size[rung.parent]);
+        order.parent = static_cast<std::size_t>(l.families.parent[i]);
+        order.parents_size = static_cast<std::size_t>(l.size[order.parent]);
         if (l.concentration) {
-          rung.a = l.concentration[i];
-          rung.base = -1.0;
+          order.a = l.concentration[i];
+          order.base = -1.0;
         }
       }
-      for (const double total : level.total) rung.inverse.push_back(1.0 / (total - 1.0 + rung.a));
-      step.rung.push_back(std::move(rung));
+      for (const double total : level.total) order.inverse.push_back(1.0 / (total - 1.0 + order.a));
+      step.order.push_back(std::move(order));
     }
     out.push_back(std::move(step));
   }
@@ -165,24 +165,24 @@ class Walk {
     std::size_t cell = 0, k = 0;
     double own = 0;
     const double* p = nullptr;
-    for (; k < step.rung.size(); ++k) {
-      const Rung& rung = step.rung[k];
+    for (; k < step.order.size(); ++k) {
+      const Order& order = step.order[k];
       if (k > 0) {
-        const T v = codes_[rung.parent * n_ + row.r];
+        const T v = codes_[order.parent * n_ + row.r];
         if (v == kNoCode<T>) break;  // the estimate without this parent, and those after it, stands in
-        cell = cell * rung.parents_size + v;
+        cell = cell * order.parents_size + v;
       }
       const std::size_t at = (cell * step.size + x) * classes();
-      const double n = rung.n[at + row.y] - row.unit, base = rung.base < 0 ? own : rung.base;
-      const double total = rung.total[cell * classes() + row.y] - row.unit + rung.a;
-      const double up = std::max(n + rung.a * base, 0.0);
+      const double n = order.n[at + row.y] - row.unit, base = order.base < 0 ? own : order.base;
+      const double total = order.total[cell * classes() + row.y] - row.unit + order.a;
+      const double up = std::max(n + order.a * base, 0.0);
       if (__builtin_expect(!(total > 0), 0))
         own = base;
       else if (row.unit == 1.0)
-        own = up * rung.inverse[cell * classes() + row.y];
+        own = up * order.inverse[cell * classes() + row.y];
       else
         own = up / total;
-      p = rung.p + at;
+      p = order.p + at;
       shares[k] = multiply(post + k * classes(), p, own, row.y);
     }
     for (; k < levels_; ++k) shares[k] = multiply(post + k * classes(), p, own, row.y);

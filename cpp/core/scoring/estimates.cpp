@@ -38,8 +38,8 @@ void estimate_some(std::size_t K, std::size_t d, std::size_t j0, std::size_t wid
   for (std::size_t c = 0; c < K; ++c) {
     const double *n = s.n + c * d + j0, *mean = s.mean + c * d + j0, *low = s.low + c * d + j0;
     for (std::size_t j = 0; j < width; ++j) {
-      const double gap = (mean[j] - first[j]) + low[j] - grand[j];
-      between[j] += n[j] * gap * gap;
+      const double delta = (mean[j] - first[j]) + low[j] - grand[j];
+      between[j] += n[j] * delta * delta;
     }
   }
   double spread[kSome], added[kSome], pooled[kSome], high[kSome], rest[kSome];

@@ -10,7 +10,7 @@ namespace {
 
 class TextPart final : public Part {
  public:
-  TextPart(std::span<const TextRef> texts, Known known, std::shared_mutex& mutex, const WordOptions& options,
+  TextPart(std::span<const TextRef> texts, Known known, ForkMutex& mutex, const WordOptions& options,
            const CsrTerms& terms)
       : texts_(texts), known_(std::move(known)), mutex_(mutex), options_(options), terms_(terms) {
     for (const TextRef& text : texts) bytes_ += load_of(text);
@@ -42,7 +42,7 @@ class TextPart final : public Part {
   void with_words(std::size_t r0, std::size_t rows, Use&& use) const {
     std::unique_ptr<RowWords> words = take();
     {
-      const std::shared_lock<std::shared_mutex> reading(mutex_);
+      const std::shared_lock<ForkMutex> reading(mutex_);
       words->read(texts_.subspan(r0, rows));
     }
     if (words->bad) throw BadValue{BadValue::utf8, r0 + *words->bad, 0, 0.0};
@@ -61,7 +61,7 @@ class TextPart final : public Part {
 
   const std::span<const TextRef> texts_;
   const Known known_;
-  std::shared_mutex& mutex_;
+  ForkMutex& mutex_;
   const WordOptions options_;
   const CsrTerms terms_;
   std::size_t bytes_ = 0;
@@ -71,7 +71,7 @@ class TextPart final : public Part {
 
 }  // namespace
 
-std::unique_ptr<Part> text_part(std::span<const TextRef> texts, Known known, std::shared_mutex& mutex,
+std::unique_ptr<Part> text_part(std::span<const TextRef> texts, Known known, ForkMutex& mutex,
                                 const WordOptions& options, const double* weight, std::size_t classes, bool once) {
   return std::make_unique<TextPart>(texts, std::move(known), mutex, options, CsrTerms{weight, classes, once, 0.0});
 }

@@ -5,18 +5,20 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t rows = 37, contexts = 6, bins = 4;
+constexpr std::size_t rows = 37, configurations = 6, bins = 4;
 
 void leave_out(Probe& p, Numbers& some, std::size_t classes, bool of_child, float worth) {
-  const std::size_t wide = of_child ? bins : 1, shares = of_child ? contexts * classes : contexts;
-  auto context = some.below<std::uint32_t>(contexts, rows), child = some.below<std::uint32_t>(bins, rows);
-  context[3] = child[8] = kNoCell;
+  const std::size_t wide = of_child ? bins : 1, shares = of_child ? configurations * classes : configurations;
+  auto configuration = some.below<std::uint32_t>(configurations, rows), child = some.below<std::uint32_t>(bins, rows);
+  configuration[3] = child[8] = kNoCell;
   const auto y = some.below<std::int32_t>(classes, rows);
-  const auto unit = some.between<float>(0.5, 1.0, rows), n = some.between<float>(0.0, 5.0, contexts * wide * classes),
+  const auto unit = some.between<float>(0.5, 1.0, rows),
+             n = some.between<float>(0.0, 5.0, configurations * wide * classes),
              total = some.between<float>(5.0, 20.0, shares), share = some.between<float>(0.05, 0.2, shares);
   auto out = some.between<float>(0.01, 1.0, rows * classes);
-  const LeaveOut task{rows,     classes,      wide,         context.data(), child.data(), y.data(),  unit.data(),
-                      n.data(), total.data(), share.data(), 2.0f,           worth,        out.data()};
+  const LeaveOut task{rows,     classes,     wide,      configuration.data(), child.data(),
+                      y.data(), unit.data(), n.data(),  total.data(),         share.data(),
+                      2.0f,     worth,       out.data()};
   if (of_child)
     TB_CALL_AT(p.isa, leave_out_child, task);
   else
@@ -25,17 +27,18 @@ void leave_out(Probe& p, Numbers& some, std::size_t classes, bool of_child, floa
 }
 
 void own_class(Probe& p, Numbers& some, std::size_t classes) {
-  auto context = some.below<std::uint32_t>(contexts, rows), child = some.below<std::uint32_t>(bins, rows);
-  context[3] = child[8] = kNoCell;
+  auto configuration = some.below<std::uint32_t>(configurations, rows), child = some.below<std::uint32_t>(bins, rows);
+  configuration[3] = child[8] = kNoCell;
   const auto y = some.below<std::int32_t>(classes, rows);
   List<float> unit(rows, 1.0f), n(rows), total(rows);
   unit[3] = unit[5] = 0.0f;
-  const auto count = some.between<float>(0.0, 5.0, contexts * bins * classes),
-             whole = some.between<float>(5.0, 20.0, contexts * classes),
+  const auto count = some.between<float>(0.0, 5.0, configurations * bins * classes),
+             whole = some.between<float>(5.0, 20.0, configurations * classes),
              log = some.between<float>(-5.0, 0.0, count.size());
   for (const bool alone : {false, true}) {
-    const OwnCounts task{rows,        classes,      bins,         context.data(), child.data(), y.data(),
-                         unit.data(), count.data(), whole.data(), alone,          n.data(),     total.data()};
+    const OwnCounts task{rows,         classes,  bins,        configuration.data(),
+                         child.data(), y.data(), unit.data(), count.data(),
+                         whole.data(), alone,    n.data(),    total.data()};
     TB_CALL_AT(p.isa, own_counts, task);
     p.got("own_counts", n, kSingle);
     p.got("own_counts", total, kSingle);
@@ -43,38 +46,39 @@ void own_class(Probe& p, Numbers& some, std::size_t classes) {
   auto own = some.between<float>(0.01, 1.0, rows);
   TB_CALL_AT(p.isa, lift_own, own.data(), n.data(), total.data(), rows, 2.0f, 0.5f);
   p.got("lift_own", own, kSingle);
-  TB_CALL_AT(p.isa, own_cells, rows, classes, bins, context.data(), child.data(), y.data(), count.data(), own.data());
+  TB_CALL_AT(p.isa, own_cells, rows, classes, bins, configuration.data(), child.data(), y.data(), count.data(),
+             own.data());
   own[3] = own[8] = 0.0f;  // anything
   p.got("own_cells", own);
   const auto w = some.between(0.5, 1.5, rows);
   for (const bool any : {false, true}) {
     List<float> units(rows);
-    p.got("row_units", TB_CALL_AT(p.isa, row_units, context.data(), child.data(), y.data(), any ? w.data() : nullptr,
-                                  rows, any, units.data()));
+    p.got("row_units", TB_CALL_AT(p.isa, row_units, configuration.data(), child.data(), y.data(),
+                                  any ? w.data() : nullptr, rows, any, units.data()));
     p.got("row_units", units);
   }
   auto out = some.between<float>(-1.0, 1.0, rows * classes);
-  const LeaveOneOutTerms terms{rows,     classes,     bins,       context.data(), child.data(),
-                               y.data(), unit.data(), log.data(), own.data()};
+  const LeaveOneOutTerms terms{rows,        classes,    bins,      configuration.data(), child.data(), y.data(),
+                               unit.data(), log.data(), own.data()};
   TB_CALL_AT(p.isa, add_leave_one_out, terms, 0.5f, out.data());
   p.got("add_left_out", out, kSingle);
 }
 
-void rungs(Probe& p, Numbers& some, std::size_t classes) {
+void orders(Probe& p, Numbers& some, std::size_t classes) {
   constexpr std::size_t inner = 3;
-  const auto n = some.between<float>(0.0, 5.0, contexts * bins * classes),
-             above = some.between<float>(0.0, 1.0, contexts / inner * bins * classes),
-             share = some.between<float>(0.05, 0.2, contexts * classes);
+  const auto n = some.between<float>(0.0, 5.0, configurations * bins * classes),
+             above = some.between<float>(0.0, 1.0, configurations / inner * bins * classes),
+             share = some.between<float>(0.05, 0.2, configurations * classes);
   List<float> out(n.size()), logs(n.size());
   for (const bool alone : {false, true}) {
-    TB_CALL_AT(p.isa, fold_rung, n.data(), above.data(), share.data(), 2.0f, contexts, inner, bins, classes, alone,
-               out.data());
-    p.got("fold_rung", out, kSingle);
+    TB_CALL_AT(p.isa, fold_order, n.data(), above.data(), share.data(), 2.0f, configurations, inner, bins, classes,
+               alone, out.data());
+    p.got("fold_order", out, kSingle);
   }
-  TB_CALL_AT(p.isa, fold_lifts, n.data(), above.data(), share.data(), 2.0f, 0.5f, contexts, inner, bins, classes,
+  TB_CALL_AT(p.isa, fold_lifts, n.data(), above.data(), share.data(), 2.0f, 0.5f, configurations, inner, bins, classes,
              out.data());
   p.got("fold_lifts", out, kSingle);
-  TB_CALL_AT(p.isa, fold_own, n.data(), above.data(), share.data(), 2.0f, 0.5f, contexts, inner, bins, classes,
+  TB_CALL_AT(p.isa, fold_own, n.data(), above.data(), share.data(), 2.0f, 0.5f, configurations, inner, bins, classes,
              out.data());
   p.got("fold_own", out, kSingle);
   const auto count = some.below<std::uint32_t>(1000, n.size());
@@ -90,7 +94,7 @@ void rungs(Probe& p, Numbers& some, std::size_t classes) {
   p.got("logs_of", logs, kSingle);
   TB_CALL_AT(p.isa, add_logs, out.data(), 0.5f, logs.data(), out.size());
   p.got("add_logs", logs, kSingle);
-  auto cell = some.below<std::uint32_t>(contexts * bins, rows);
+  auto cell = some.below<std::uint32_t>(configurations * bins, rows);
   cell[5] = kNoCell;
   auto sum = some.between(-1.0, 1.0, rows * classes);
   TB_CALL_AT(p.isa, add_cells, logs.data(), cell.data(), rows, classes, 0.5, sum.data());
@@ -130,7 +134,7 @@ void probe_chains(Probe& p) {
     leave_out(p, some, classes, true, 0.5f);
     leave_out(p, some, classes, false, 0.0f);
     own_class(p, some, classes);
-    rungs(p, some, classes);
+    orders(p, some, classes);
     whole_chains<std::uint8_t>(p, some, classes, "add_chain8");
     whole_chains<std::uint16_t>(p, some, classes, "add_chain16");
     whole_chains<std::uint32_t>(p, some, classes, "add_chain32");

@@ -70,13 +70,14 @@ void counts(Probe& p, Numbers& some) {
 
 template <class T>
 void counts_of_pairs(Probe& p, Numbers& some) {
-  constexpr std::size_t n = 150, pairs = 17, gap = pair_gap(sizeof(T)), step = pairs * gap, cells = 3 * pairs << 5;
+  constexpr std::size_t n = 150, pairs = 17, apart = pair_stride(sizeof(T)), step = pairs * apart,
+                        cells = 3 * pairs << 5;
   const auto cls = some.below<std::uint32_t>(3, n);
   auto x = some.below<T>(4, n * 2 * pairs);
   List<std::uint8_t> bits(2 * pairs);
   for (std::size_t j = 0; j < 2 * pairs; ++j) bits[j] = j % 2 == 0 ? 3 : 2;
   List<std::uint32_t> base(3 * step), table(cells);
-  for (std::size_t k = 0; k < 3 * pairs; ++k) base[k * gap] = static_cast<std::uint32_t>(k << 5);
+  for (std::size_t k = 0; k < 3 * pairs; ++k) base[k * apart] = static_cast<std::uint32_t>(k << 5);
   const PairRows rows{bytes_of(x), 2 * pairs * sizeof(T), kDtype<T>, n, pairs, cls.data()};
   const PairPlaces to{bits.data(), base.data(), step, table.data()};
   p.got("count_pairs", TB_CALL_AT(p.isa, count_pairs, rows, to));

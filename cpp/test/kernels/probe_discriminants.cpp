@@ -53,7 +53,7 @@ void forms(Probe& p, std::size_t classes) {
   }
 }
 
-void gaps(Probe& p) {
+void missing_values(Probe& p) {
   constexpr std::size_t stride = (d + kMarginalPad - 1) / kMarginalPad * kMarginalPad, count = 3;
   Numbers some(62);
   List<double> columns(d * stride), q(count * stride), r(count * count), z(stride), work(stride);
@@ -109,7 +109,7 @@ void probe_discriminants(Probe& p) {
   Numbers some(60);
   for_types<double, float, std::int32_t>([&](auto type) { blocks<decltype(type)>(p, some); });
   for (const std::size_t classes : {3, 7}) forms(p, classes);
-  gaps(p);
+  missing_values(p);
   gaps_in_lanes(p);
 }
 

@@ -172,8 +172,8 @@ void codes(Probe& p) {
   Numbers some(43);
   auto packed = some.below<T>(200, kRows);
   for (const std::size_t rows : {kSome, kRows}) {
-    for (const bool gap : {false, true}) {
-      if (gap) packed[17] = static_cast<T>(~T{0});
+    for (const bool absent : {false, true}) {
+      if (absent) packed[17] = static_cast<T>(~T{0});
       List<std::uint32_t> wide(kRows);
       p.got("widen_codes",
             static_cast<std::size_t>(TB_CALL_AT(p.isa, widen_codes, packed.data(), sizeof(T), rows, wide.data())));

@@ -1,6 +1,6 @@
 """How the text of a table is written: separator, decimal sign, encoding, names in the first line.
 
-What is not said is guessed from the first megabyte, and a guess other than the usual is told. A guess must explain all
+What is not said is guessed from the first megabyte, and a guess other than the usual is noted. A guess must explain all
 of the lines that are looked at; otherwise the usual stays, and whatever does not fit is an error or a note elsewhere.
 """
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from tallybayes.errors import TableError
 
+OTHER_ENCODING = "Read it with its own encoding, such as cp1252, and give the table."  # `output` has it for commands
 SEPARATORS = ",;\t| "
 BLOCK = 1 << 20  # bytes of text that are looked at, and that are parsed at a time
 LOOK = 200  # rows that separators and decimal signs are guessed from
@@ -88,11 +89,11 @@ def width(path: str, dialect: Dialect) -> int:
 
 
 def guess(
-    path: str, name: str, usual: Dialect, said: Said, gaps: Collection[str], wanted: Collection[str]
+    path: str, name: str, usual: Dialect, said: Said, null_values: Collection[str], wanted: Collection[str]
 ) -> tuple[Dialect, str | None]:
     """The dialect of a file, and a sentence on what was guessed other than usual.
 
-    gaps: what stands for missing values. wanted: names of columns that there have to be.
+    null_values: what stands for missing values. wanted: names of columns that there have to be.
     """
     with pa.input_stream(path) as file:
         head = file.read(BLOCK)
@@ -101,7 +102,7 @@ def guess(
     whole = len(head) < BLOCK
     separator = said.separator or _separator(sample, usual.separator, whole, wanted)
     rows = _first(sample, separator, whole)
-    decimal = said.decimal or (_decimal(rows[1:], gaps) if separator != "," else usual.decimal)
+    decimal = said.decimal or (_decimal(rows[1:], null_values) if separator != "," else usual.decimal)
     header = said.header if said.header is not None else not _without_names(rows, wanted)
     found = Dialect(separator, decimal, encoding, header)
     return found, _told(found, replace(usual, **{k: v for k, v in vars(said).items() if v is not None}))
@@ -116,13 +117,27 @@ def _encoding(head: bytes) -> str:
         return "utf-16-le"
     if head[:200:2].count(0) > 50:
         return "utf-16-be"
-    for encoding in ("utf-8", "cp1252"):
+    for encoding in ("utf-8", "gb18030", "cp1252"):
         try:
             codecs.getincrementaldecoder(encoding)().decode(head)
         except UnicodeDecodeError:
             continue
-        return encoding
+        if encoding != "gb18030" or _is_chinese(head):
+            return encoding
     return "latin-1"
+
+
+def _is_chinese(head: bytes) -> bool:
+    """Whether bytes that gb18030 can read are Chinese: nearly any text of Western Europe can be read so too.
+
+    Chinese comes in pairs of high bytes, most of them common letters (first byte B0 to D7). Accented letters stand
+    alone between others, and the small ones are E0 to FF.
+    """
+    runs = re.findall(rb"[\x81-\xfe]+", head)
+    high = sum(map(len, runs))
+    firsts = [run[i] for run in runs if len(run) % 2 == 0 for i in range(0, len(run), 2)]
+    common = sum(0xB0 <= first <= 0xD7 for first in firsts)
+    return common >= 2 and 2 * len(firsts) >= 0.8 * high and common >= 0.5 * len(firsts)
 
 
 def _decoded(head: bytes, encoding: str, name: str) -> str:
@@ -131,7 +146,7 @@ def _decoded(head: bytes, encoding: str, name: str) -> str:
     except UnicodeDecodeError as e:
         line = head[: e.start].count(b"\n") + 1
         raise TableError(
-            f"{name} is not text in {encoding}: line {line} has the byte {head[e.start]:#04x}. Say --encoding."
+            f"{name} is not text in {encoding}: line {line} has the byte {head[e.start]:#04x}. {OTHER_ENCODING}"
         ) from None
 
 
@@ -160,11 +175,11 @@ def _separator(sample: str, usual: str, whole: bool, wanted: Collection[str]) ->
     return usual if usual in fits or not fits else max(fits, key=lambda s: fits[s])
 
 
-def _decimal(rows: list[list[str]], gaps: Collection[str]) -> str:
+def _decimal(rows: list[list[str]], null_values: Collection[str]) -> str:
     """A comma if there is a column of such numbers and none with points; 1,234 and the like alone say nothing."""
     commas = False
     for column in zip(*rows, strict=False):
-        cells = [cell for cell in column if cell not in gaps]
+        cells = [cell for cell in column if cell not in null_values]
         if any("." in cell for cell in cells) and all(POINT.fullmatch(cell) for cell in cells):
             return "."
         with_comma = [cell for cell in cells if "," in cell]

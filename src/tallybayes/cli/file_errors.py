@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from tallybayes.cli.csv_dialect import BrokenRowError, Dialect, records, text_of
+from tallybayes.cli.csv_dialect import OTHER_ENCODING, BrokenRowError, Dialect, records, text_of
 from tallybayes.errors import TableError
 
 MAX_BLOCK = 1 << 30  # bytes of text that are read at once, at most: a row has to fit into them
@@ -53,7 +53,7 @@ class Speaking:
     def _sentence(self, error: BaseException) -> str:
         text = str(error)
         if isinstance(error, UnicodeError):
-            return f"it is not text in {self.dialect.encoding} all through: {text}. Say --encoding."
+            return f"it is not text in {self.dialect.encoding} all through: {text}. {OTHER_ENCODING}"
         bad = re.search(
             r"CSV column #(\d+)(?: \('.*?'\))?: (?:Row #\d+: )?CSV conversion error to (.+?): (.*)", text, re.S
         )
@@ -65,7 +65,7 @@ class Speaking:
         if "straddl" in text:
             return f"a row has more than {MAX_BLOCK >> 20} MB. Shorten it, or leave it out."
         if "CSV parse error" in text:
-            return self._bad_row() or "it is no table in text. Is it another format? Say --format."
+            return self._bad_row() or "it is no table in text. Is it another format? Let its name end so."
         if "JSON parse error" in text:
             text = re.sub(r" in row \d+$", "", text.rstrip("."))  # counted from somewhere in the file
             line = line_of_bad_json(self.path)
@@ -75,7 +75,7 @@ class Speaking:
     def _bad_value(self, j: int, type_: str, reason: str, value: str | None) -> str:
         column = self.columns[j] if j < len(self.columns) else f"number {j + 1}"
         if "UTF8" in reason:
-            return f"column {column!r} is not text in UTF-8. Say --encoding, such as --encoding cp1252."
+            return f"column {column!r} is not text in UTF-8. {OTHER_ENCODING}"
         line = None if value is None else line_of_value(self.path, self.dialect, j, value)
         shown = (reason if value is None else f"{value!r:.60}") + (f" (line {line})" if line is not None else "")
         types, target, learned = (self.text.types, self.text.target, self.text.learned) if self.text else (None, "", 0)
@@ -84,11 +84,11 @@ class Speaking:
                 return f"column {column!r} has {shown}; the classes of the model are {_plain(type_)}."
             return (
                 f"column {column!r} has {shown}; the model learned {_plain(type_)} in this column. Correct it, or "
-                "if it stands for a gap, say --missing."
+                "if it stands for a missing value, leave the cell empty."
             )
         return (
-            f"column {column!r} was taken for {_plain(type_)} and has {shown}. If it holds words, say --kind "
-            f"{column}=categorical; if that stands for a gap, say --missing."
+            f"column {column!r} was taken for {_plain(type_)} and has {shown}. If it holds words, say "
+            f"schema={{'{column}': 'categorical'}}; if that stands for a missing value, leave the cell empty."
         )
 
     def _bad_row(self) -> str | None:

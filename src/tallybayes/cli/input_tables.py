@@ -18,12 +18,12 @@ from tallybayes.cli.column_types import types_of_kinds, types_of_model
 from tallybayes.cli.csv_dialect import Said, numbers_in
 from tallybayes.cli.formats import FORMATS
 from tallybayes.cli.options import Batches, Reading
-from tallybayes.cli.table_files import GAPS, Rows, Text, as_whole, open_rows
+from tallybayes.cli.table_files import NULL_VALUES, Rows, Text, as_whole, open_rows
 from tallybayes.errors import OptionError, TableError, TallybayesError, did_you_mean, listing
 from tallybayes.utils.progress import progress
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
 T = TypeVar("T")
 
@@ -167,7 +167,7 @@ def fresh_data(asked: Asked, kinds: Mapping[str, str]) -> Iterator[Source]:
 
 
 @contextmanager
-def known_data(asked: Asked, model: TallyClassifier) -> Iterator[Source]:
+def known_data(asked: Asked, model: GenerativeClassifier) -> Iterator[Source]:
     """Data for a model that is there: its columns, read as it knows them; others in the file are left alone."""
     target, names = asked.target, model.schema_.needed_names
     if target is not None and target in (names or ()):
@@ -187,9 +187,11 @@ def _opened(asked: Asked, types: Mapping[str, pa.DataType], needed: list[str], l
     if how.format is not None and how.format not in FORMATS:
         raise typer.BadParameter(f"expected one of {', '.join(FORMATS)}; got {how.format!r}.", param_hint="--format")
     said, words = _said(how), tuple(how.missing or ())
-    gaps = words if "" in words else (*GAPS, *words)
+    null_values = words if "" in words else (*NULL_VALUES, *words)
     with start.scratch() as scratch:
-        rows = open_rows(asked.paths, Text(how.format, gaps, types, asked.target, learned, said, needed), scratch)
+        rows = open_rows(
+            asked.paths, Text(how.format, null_values, types, asked.target, learned, said, needed), scratch
+        )
         for note in rows.notes:
             output.note(note)
         yield rows

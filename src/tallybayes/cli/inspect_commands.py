@@ -10,7 +10,7 @@ import typer
 from tallybayes.cli import options, output
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
 
 @output.answering_with_sklearn
@@ -86,14 +86,14 @@ def inspect(
     found, notes = load_classifier(model), load_notes(model)
     if column:
         _require(found, column)
-        told = {name: found.describe(name) for name in column}
-        output.show("\n\n".join(_described(name, told[name]) for name in column), told, json)
+        descriptions = {name: found.describe(name) for name in column}
+        output.show("\n\n".join(_described(name, descriptions[name]) for name in column), descriptions, json)
         return
     document = _contents(found, notes)
     output.show(_sheet(found, document), document, json)
 
 
-def _require(model: TallyClassifier, columns: list[str]) -> None:
+def _require(model: GenerativeClassifier, columns: list[str]) -> None:
     from tallybayes.errors import TableError, did_you_mean, listing
 
     known = [model.schema_.name(j) for j in range(model.schema_.d)]
@@ -104,7 +104,7 @@ def _require(model: TallyClassifier, columns: list[str]) -> None:
             )
 
 
-def _contents(model: TallyClassifier, notes: dict[str, object]) -> dict[str, object]:
+def _contents(model: GenerativeClassifier, notes: dict[str, object]) -> dict[str, object]:
     schema = model.schema_
     columns = []
     for j, kind in enumerate(schema.kinds):
@@ -124,12 +124,12 @@ def _contents(model: TallyClassifier, notes: dict[str, object]) -> dict[str, obj
     }
     if hasattr(model, "graph_"):  # networks: which column depends on which
         document["graph"] = {"parents": model.graph_.parents, "edges": model.graph_.edges}
-    if hasattr(model, "weights_"):  # ensembles: what was counted, and how much each part is believed
+    if hasattr(model, "weights_"):  # ensembles: what was counted, and the weight of each component
         document |= {"weights": model.weights_, "summary": model.summary()}
     return document
 
 
-def _sheet(model: TallyClassifier, document: dict[str, Any]) -> str:
+def _sheet(model: GenerativeClassifier, document: dict[str, Any]) -> str:
     usual = {k: p.default for k, p in signature(type(model)).parameters.items()}
     changed = {k: v for k, v in document["parameters"].items() if v != output.plain(usual[k])}
     options = ", ".join(f"{key}={value!r}" for key, value in changed.items())
@@ -151,10 +151,10 @@ def _sheet(model: TallyClassifier, document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _described(name: str, told: dict[object, dict[str, float]]) -> str:
+def _described(name: str, descriptions: dict[object, dict[str, float]]) -> str:
     """One line per class; levels or parameters as they are called."""
     lines = [f"{name}:"]
-    for label, facts in told.items():
+    for label, facts in descriptions.items():
         said = ", ".join(f"{what} {value:.6g}" for what, value in facts.items())
         lines.append(f"  {label}: {said or 'nothing, no row had a value'}")
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +14,8 @@ from tallybayes.cli import options, output
 
 if TYPE_CHECKING:
     from tallybayes.cli.input_tables import Asked
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
+    from tallybayes.receipts import RecordedForgetting
 
 
 @output.answering
@@ -88,7 +89,7 @@ def _advising(made: Any) -> Iterator[None]:
             raise
         advice = (
             rf"{type(made).__name__} takes numbers only: use --model NaiveBayes, or leave it out with --drop \1; if "
-            "they stand for gaps, say --missing."
+            "they stand for missing values, say --missing."
         )
         raise type(e)(re.sub(output.NOT_NUMBERS, advice, str(e))) from None
 
@@ -117,25 +118,118 @@ def learn(
 @output.answering
 @options.spread
 def forget(
-    model: options.ModelFile,
-    data: options.Data,
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="A model file; with --verify it may be left out.", show_default=False),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DATA...",
+            help="The rows to forget, in files as for learn. With --verify: rows that must be among those removed, for "
+            "a receipt that has the key of its hashes.",
+            show_default=False,
+        ),
+    ] = None,
     target: options.KnownTarget = None,
     out: options.InPlace = None,
     skip_unlabelled: options.SkipUnlabelled = False,
+    receipt: Annotated[
+        str | None,
+        typer.Option("--receipt", metavar="FILE", help="Write a deletion receipt into this file, as JSON."),
+    ] = None,
+    receipt_key: Annotated[
+        bool,
+        typer.Option(
+            "--receipt-key",
+            help="Write the key of the row hashes into the receipt too. Whoever has a row can then check that it was "
+            "removed, and whoever guesses a row can check the guess.",
+        ),
+    ] = False,
+    sign: Annotated[
+        str | None,
+        typer.Option("--sign", metavar="KEY", help="Sign the receipt with this Ed25519 private key, a PEM file."),
+    ] = None,
+    verify: Annotated[
+        str | None,
+        typer.Option("--verify", metavar="RECEIPT", help="Check a receipt, and forget nothing."),
+    ] = None,
+    public_key: Annotated[
+        str | None,
+        typer.Option(
+            "--public-key",
+            metavar="KEY",
+            help="With --verify: the Ed25519 public key that it must be signed with, a PEM file or 64 hexadecimal "
+            "digits.",
+        ),
+    ] = None,
     *,
     how: options.Batches,
     json: options.Json = False,
 ) -> None:
-    """Removes rows from the statistics of a model; bins, structure and level names stay.
+    """Removes rows from the statistics of a model, with a receipt if asked for; or checks a receipt.
 
-    Rows that were never learned are refused where the counts show it, and then the model file stays as it was.
+    Rows that were never learned are refused where the counts show it, and then the model file stays as it was. The
+    receipt says what was chosen with the rows and stays, and how to renew it.
     """
     from tallybayes.cli.input_tables import Asked
 
-    _change("forget", model, Asked(data, how, target, skip_unlabelled=skip_unlabelled), out, json)
+    if verify is not None:
+        if receipt or receipt_key or sign or out:
+            raise typer.BadParameter("it checks a receipt and writes none.", param_hint="--verify")
+        _verify(verify, model, Asked(data or [], how, target, skip_unlabelled=skip_unlabelled), public_key, json)
+        return
+    if model is None or not data:
+        raise typer.BadParameter("a model file and rows are needed.", param_hint="MODEL DATA...")
+    if public_key is not None:
+        raise typer.BadParameter("it goes with --verify.", param_hint="--public-key")
+    if receipt is None and (receipt_key or sign):
+        raise typer.BadParameter("say --receipt FILE too.", param_hint="--sign" if sign else "--receipt-key")
+    wanted = None if receipt is None else Wanted(receipt, receipt_key, sign)
+    _change("forget", model, Asked(data, how, target, skip_unlabelled=skip_unlabelled), out, json, wanted)
 
 
-def _change(how: str, path: str, asked: Asked, out: str | None, json: bool) -> None:
+@dataclass(frozen=True)
+class Wanted:
+    """The receipt that is asked for: where it goes, whether with the key of its hashes, and who signs it."""
+
+    path: str
+    key: bool
+    sign: str | None
+
+
+def _verify(path: str, model_path: str | None, asked: Asked, public_key: str | None, json: bool) -> None:
+    from pathlib import Path
+
+    from tallybayes.cli.input_tables import known_data, target_of
+    from tallybayes.errors import ReceiptError
+    from tallybayes.io import load_classifier, load_notes
+    from tallybayes.receipts import Receipt
+
+    found = Receipt.from_json(Path(path).read_bytes())
+    model = None if model_path is None else load_classifier(model_path)
+    problems = found.problems(model, public_key=public_key)
+    if model is not None and model_path is not None and asked.paths:
+        target = target_of(asked.target, load_notes(model_path))
+        with known_data(replace(asked, target=target), model) as source:
+            for X, y in source.map("reading", lambda X, y: (X, y)):
+                if not found.covers(model, X, y):
+                    problems.append("Not all of these rows are among those removed.")
+                    break
+    if problems:
+        raise ReceiptError(f"{path}: {' '.join(problems)}")
+    who = "not signed" if found.signature is None else f"signed with the key {found.public_key}"
+    given = "" if public_key is not None or found.signature is None else " (say --public-key to check whose it is)"
+    about = "" if model is None else " The model is the one after it."
+    text = (
+        f"{path} is sound: {len(found.hashes):,} rows removed from a {found.estimator} at {found.time}, {who}{given}."
+        f"{about} {found.guarantee}"
+    )
+    facts = {"rows": len(found.hashes), "time": found.time, "public_key": found.public_key, "residue": found.residue}
+    output.show(text, {"receipt": path, "estimator": found.estimator, **facts}, json)
+
+
+def _change(how: str, path: str, asked: Asked, out: str | None, json: bool, wanted: Wanted | None = None) -> None:
     from tallybayes import save
     from tallybayes.cli.input_tables import known_data, target_of
     from tallybayes.errors import ForgetError
@@ -144,7 +238,8 @@ def _change(how: str, path: str, asked: Asked, out: str | None, json: bool) -> N
     with _changing(out or path, how):
         model, notes = load_classifier(path, changing=True), load_notes(path)
         target = target_of(asked.target, notes)
-        step = model.partial_fit if how == "learn" else model.forget
+        recorded = None if wanted is None else _recorded(model, wanted)
+        step = model.partial_fit if how == "learn" else model.forget if recorded is None else recorded.forget
         with known_data(replace(asked, target=target), model) as source:
             for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
                 pass
@@ -154,9 +249,24 @@ def _change(how: str, path: str, asked: Asked, out: str | None, json: bool) -> N
                 f"Forgetting these {rows:,} rows would leave no rows: delete the file, or learn other rows first."
             )
         history = [*_history(notes), _done(how, asked.paths, rows)]
+        made = None if recorded is None or wanted is None else recorded.receipt(sign=wanted.sign)
         save(model, out or path, notes={**notes, "target": target, "history": history})
+        if made is not None and wanted is not None:
+            from tallybayes.io import atomic_files
+
+            atomic_files.write(wanted.path, [made.to_json(key=wanted.key).encode("utf-8", "backslashreplace")])
     did = "Learned" if how == "learn" else "Forgot"
-    _report(model, out or path, f"{did} {rows:,} rows", {"rows": rows}, json)
+    facts: dict[str, object] = {"rows": rows, **({} if wanted is None else {"receipt": wanted.path})}
+    _report(model, out or path, f"{did} {rows:,} rows", facts, json)
+
+
+def _recorded(model: GenerativeClassifier, wanted: Wanted) -> RecordedForgetting:
+    """What forgets and takes notes; a key that is none is refused while nothing is changed."""
+    from tallybayes.receipts import RecordedForgetting, load_key
+
+    if wanted.sign is not None:
+        load_key(wanted.sign)
+    return RecordedForgetting(model)
 
 
 @output.answering
@@ -211,7 +321,7 @@ def _done(what: str, data: list[str], rows: int) -> dict[str, object]:
     return {"did": what, "files": list(data), "rows": rows}
 
 
-def _report(model: TallyClassifier, path: str, what: str, facts: dict[str, object], as_json: bool) -> None:
+def _report(model: GenerativeClassifier, path: str, what: str, facts: dict[str, object], as_json: bool) -> None:
     counts = dict(zip(map(str, model.classes_.tolist()), model.class_count_.tolist(), strict=True))
     shown = ", ".join(f"{label}: {n:,.10g}" for label, n in list(counts.items())[:10])
     more = f" and {len(counts) - 10} more" if len(counts) > 10 else ""

@@ -33,6 +33,12 @@ WORDS: Words = (
     (KIND, r"--kind \1=\2"),
     (r"\b(unseen|shrinkage)='([\w-]+)'", r"--set \1=\2"),
     (r", or leave it out\.", ", or leave it out with --drop."),
+    (
+        r"\bRead it with its own encoding, such as (\w+), and give the table\.",
+        r"Say --encoding, such as --encoding \1.",
+    ),
+    (r"\bLet its name end so\.", "Say --format."),
+    (r"stands for a missing value, leave the cell empty\.", "stands for a gap, say --missing."),
     (r"\bLeave such rows out\.", "Leave such rows out with --skip-unlabelled."),
 )
 

@@ -10,7 +10,7 @@ import typer
 from tallybayes.cli import options, output
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
 
 @output.answering
@@ -77,7 +77,7 @@ def _under(prior: str | None, path: str) -> Any:
     return model if found is None else model.with_prior(found)
 
 
-def _answers(model: TallyClassifier, loss: str | None, path: str) -> Any:
+def _answers(model: GenerativeClassifier, loss: str | None, path: str) -> Any:
     """What gives the answers: the model, or the cheapest answer under a table of costs, or under those of its file."""
     if loss is None:
         from tallybayes import load
@@ -189,7 +189,7 @@ def sample(
     write_tables(_drawn(known, n, label, seed, str(target)), out, json)
 
 
-def _drawn(model: TallyClassifier, n: int, label: Any, seed: int, target: str) -> Iterator[Any]:
+def _drawn(model: GenerativeClassifier, n: int, label: Any, seed: int, target: str) -> Iterator[Any]:
     """In batches, the first of which is what model.sample(n, random_state=seed) gives."""
     from dataclasses import replace
 

@@ -28,6 +28,14 @@ def serve(
         int,
         typer.Option("--snapshot-every", min=1, help="With --learn: examples after which MODEL is written anew."),
     ] = 10_000,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="ADDRESS",
+            help="With --learn: a PostgreSQL database, postgresql://..., for several processes that learn one model.",
+        ),
+    ] = None,
     token_file: Annotated[
         str | None,
         typer.Option(
@@ -60,7 +68,7 @@ def serve(
     from tallybayes.serve import Limits, Settings
 
     try:
-        from tallybayes.serve.run import run
+        from tallybayes.serve.server import run
     except ImportError as e:
         raise OptionError(f"{e}. To serve takes: pip install 'tallybayes[serve]'.") from None
     settings = Settings(
@@ -71,6 +79,7 @@ def serve(
         learn,
         new_classes,
         snapshot_every,
+        store,
         token_file=token_file,
         hosts=tuple(allow_host or ()),
         limits=Limits(body=max_bytes, rows=max_rows, seconds=timeout),

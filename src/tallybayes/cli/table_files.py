@@ -30,7 +30,18 @@ from tallybayes.cli.file_errors import MAX_BLOCK, Speaking, line_of_row
 from tallybayes.data.table import pandas_index
 from tallybayes.errors import OptionError, TableError, listing
 
-GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")  # what marks a missing value in text
+NULL_VALUES = (
+    "",
+    "NA",
+    "N/A",
+    "n/a",
+    "NaN",
+    "nan",
+    "null",
+    "NULL",
+    "None",
+    "#N/A",
+)  # what marks a missing value in text
 BATCH_ROWS = 65_536  # rows learned or answered at a time,
 BATCH_CELLS = 1 << 21  # and fewer where they are wide
 LOOK = 200  # values that show whether a column of words was meant for numbers
@@ -49,7 +60,7 @@ class Text:
     """
 
     format: str | None = None
-    gaps: tuple[str, ...] = GAPS
+    null_values: tuple[str, ...] = NULL_VALUES
     types: Mapping[str, pa.DataType] | None = None
     target: str | None = None
     learned: bool = False
@@ -208,12 +219,12 @@ def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
         raise OptionError(f"The files are of different formats: {listing(different)}.")
     files, guesses = [], []
     for path, name, format in found:
-        how, told = Dialect(), None
+        how, guessed = Dialect(), None
         with Speaking(path, name, how):
             if format in TEXT:
-                how, told = csv_dialect.guess(path, name, TEXT[format], text.said, text.gaps, text.wanted)
+                how, guessed = csv_dialect.guess(path, name, TEXT[format], text.said, text.null_values, text.wanted)
         files.append(File(path, name, format, how))
-        guesses.append(f"{name}: {told}" if told else None)
+        guesses.append(f"{name}: {guessed}" if guessed else None)
     firsts = [_first(file, text) for file in files]
     _check_names(files, [list(first.schema.names) for first in firsts])
     schema, whole = _types(_together(files, [first.schema for first in firsts]), files[0].format, text)
@@ -314,7 +325,9 @@ def _open_text(file: File, text: Text, schema: pa.Schema | None, block: int) -> 
         file.path,
         csv.ReadOptions(block_size=block, encoding=how.encoding, column_names=names),
         csv.ParseOptions(delimiter=how.separator, newlines_in_values=True),
-        csv.ConvertOptions(null_values=list(text.gaps), strings_can_be_null=True, decimal_point=how.decimal, **types),
+        csv.ConvertOptions(
+            null_values=list(text.null_values), strings_can_be_null=True, decimal_point=how.decimal, **types
+        ),
     )
 
 
@@ -435,7 +448,7 @@ def _not_read(name: str, cells: list[str]) -> list[str]:
 def _words_among_numbers(name: str, odd: list[str], n: int) -> str:
     return (
         f"column {name!r} is taken for categories: {len(odd):,} of the first {n:,} values are no numbers, the first is "
-        f"{odd[0]!r:.60}. If that stands for a gap, say --missing {odd[0]!r:.60}; if it is meant so, --kind "
+        f"{odd[0]!r:.60}. If that stands for a missing value, say --missing {odd[0]!r:.60}; if it is meant so, --kind "
         f"{name}=categorical."
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-GAP = "  "
+SEPARATOR = "  "
 MOST = 24  # characters of a cell
 ELLIPSIS = "…"
 
@@ -78,10 +78,10 @@ def _width(table: Any, j: int) -> int:
 def _chosen(widths: Sequence[int], room: int) -> list[int]:
     """The columns from the left that fit, and the last: of drawn rows that is the class."""
     last = len(widths) - 1
-    left = room - widths[last] - len(GAP) - len(ELLIPSIS)
+    left = room - widths[last] - len(SEPARATOR) - len(ELLIPSIS)
     shown = []
     for j in range(last):
-        left -= widths[j] + len(GAP)
+        left -= widths[j] + len(SEPARATOR)
         if left < 0:
             break
         shown.append(j)
@@ -95,7 +95,7 @@ def _row(values: Mapping[int, object], shown: Sequence[int], widths: Sequence[in
         cells.append(text.rjust(widths[j]) if isinstance(values[j], int | float) else text.ljust(widths[j]))
         if after != j + 1:
             cells.append(ELLIPSIS)
-    return GAP.join(cells).rstrip()
+    return SEPARATOR.join(cells).rstrip()
 
 
 def _rows(tables: Iterator[Any], shown: Sequence[int], widths: Sequence[int]) -> Iterator[str]:

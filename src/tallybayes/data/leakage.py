@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.data.labels import Target
 from tallybayes.data.raw_column import RawColumn
 from tallybayes.data.table import Table
-from tallybayes.data.target import Target
 from tallybayes.errors import TargetColumnWarning, listing, warn
 from tallybayes.utils.array_types import Array
 

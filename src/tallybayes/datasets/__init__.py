@@ -13,18 +13,26 @@ import io
 from importlib.resources import files
 from typing import Any
 
+from tallybayes.errors import OptionError
+
 Rows = list[dict[str, Any]]
 
 
-def load_watermelon() -> tuple[Rows, list[str]]:
+def load_watermelon(language: str = "en") -> tuple[Rows, list[str]]:
     """Read 17 watermelons, ripe or not, with six nominal and two real columns (Zhou, Machine Learning, table 4.3).
+
+    Parameters
+    ----------
+    language : {'en', 'zh'}, default='en'
+        The language of column names, levels and labels; 'zh' has them as the Chinese original prints them.
 
     Returns
     -------
     X : list of dicts
-        Rows with color, root, sound, texture, umbilicus, surface, density and sugar.
+        Rows with color, root, sound, texture, umbilicus, surface, density and sugar;
+        in Chinese 色泽, 根蒂, 敲声, 纹理, 脐部, 触感, 密度, 含糖率.
     y : list of str
-        'yes' or 'no'.
+        'yes' or 'no' (是, 否).
 
     Examples
     --------
@@ -32,9 +40,50 @@ def load_watermelon() -> tuple[Rows, list[str]]:
     >>> X, y = load_watermelon()
     >>> len(X), X[0]["density"], y[0]
     (17, 0.697, 'yes')
+    >>> X, y = load_watermelon(language="zh")
+    >>> X[0]["色泽"], X[0]["密度"], y[0]
+    ('青绿', 0.697, '是')
     """
+    if not isinstance(language, str) or language not in ("en", "zh"):
+        raise OptionError(f"language is {language!r}; allowed are 'en' and 'zh'.")
     text = files(__name__).joinpath("watermelon.csv").read_text(encoding="utf-8")
-    return _rows(text, "ripe", {"density": float, "sugar": float})
+    rows, ripe = _rows(text, "ripe", {"density": float, "sugar": float})
+    if language == "en":
+        return rows, ripe
+    in_chinese = [{_CHINESE[name]: _CHINESE.get(value, value) for name, value in row.items()} for row in rows]
+    return in_chinese, [_CHINESE[label] for label in ripe]
+
+
+# The watermelon table in the words of its Chinese original: columns, then levels, then labels.
+_CHINESE = {
+    "color": "色泽",
+    "root": "根蒂",
+    "sound": "敲声",
+    "texture": "纹理",
+    "umbilicus": "脐部",
+    "surface": "触感",
+    "density": "密度",
+    "sugar": "含糖率",
+    "green": "青绿",
+    "dark": "乌黑",
+    "light": "浅白",
+    "curly": "蜷缩",
+    "slightly curly": "稍蜷",
+    "straight": "硬挺",
+    "muffled": "浊响",
+    "dull": "沉闷",
+    "crisp": "清脆",
+    "clear": "清晰",
+    "slightly blurry": "稍糊",
+    "blurry": "模糊",
+    "hollow": "凹陷",
+    "slightly hollow": "稍凹",
+    "flat": "平坦",
+    "hard": "硬滑",
+    "soft": "软粘",
+    "yes": "是",
+    "no": "否",
+}
 
 
 def load_census() -> tuple[Rows, list[str]]:

@@ -14,11 +14,9 @@ from tallybayes.data import encoding
 from tallybayes.data.encoding import Data, Sparse
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions.arithmetic import check_binary, spread, subtract
 from tallybayes.distributions.capabilities import KEPT, REPLACED, Reclassing, Rescaling, capability
-from tallybayes.distributions.context import Context, Needs, P, S, Weights
-from tallybayes.distributions.exported import Exported
-from tallybayes.distributions.records import arrays_of, changed, kind_of
+from tallybayes.distributions.context import Context, Exported, Needs, P, S, Weights
+from tallybayes.distributions.statistics import arrays_of, changed, check_binary, kind_of, spread, subtract
 from tallybayes.utils.array_types import Array
 
 

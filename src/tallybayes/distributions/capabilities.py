@@ -17,7 +17,16 @@ from tallybayes import _core
 from tallybayes.data.encoding import Data, rows_of
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions.context import Context, Counted, Features, PlotStyle, RowColumn, RowScores, Weights
+from tallybayes.distributions.context import (
+    Context,
+    Counted,
+    Exported,
+    Features,
+    PlotStyle,
+    RowColumn,
+    RowScores,
+    Weights,
+)
 from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
@@ -63,6 +72,12 @@ class LevelWeights(Protocol):
     def level_weights(self, s: Any) -> NDArray[np.float64]: ...
 
 
+class DroppedLevels(Protocol):
+    """Levels that no row has any more can be dropped: keep[j] lists the codes of column j that stay, None: all."""
+
+    def drop_levels(self, s: Any, keep: Sequence[NDArray[np.intp] | None]) -> Any: ...
+
+
 class Vocabulary(Protocol):
     """Levels of two models become one list in a way of their own, as hashed words do."""
 
@@ -98,7 +113,7 @@ class ParameterCount(Protocol):
 
 
 KEPT = frozenset(
-    {Rescaling, Reclassing, LevelCounts, LevelWeights, Vocabulary, SeenColumns, LearnedCuts}
+    {Rescaling, Reclassing, LevelCounts, LevelWeights, DroppedLevels, Vocabulary, SeenColumns, LearnedCuts}
     | {IndependentColumns, ParameterCount}
 )
 
@@ -236,6 +251,12 @@ class JointGaussian(Protocol):
     """Means (K, columns) and covariances of the Gaussian that some columns have together in each class."""
 
     def joint_gaussian(self, p: Any, columns: Sequence[int]) -> tuple[Floats, Floats]: ...
+
+
+class CountsExport(Protocol):
+    """A smaller export: counts, from which the reader smooths what it needs; None for the general way."""
+
+    def export_counts(self, s: Any, p: Any) -> Exported | None: ...
 
 
 class LogOddsFeatures(Protocol):

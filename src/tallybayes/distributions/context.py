@@ -1,4 +1,4 @@
-"""What a distribution is told besides its statistics, and the names of the types that its methods share."""
+"""What a distribution is given besides its statistics, what it exports, and the types that its methods share."""
 
 from __future__ import annotations
 
@@ -112,3 +112,39 @@ class RowScores:
     sizes: NDArray[np.int64]
     gone: Sequence[tuple[int, int]]
     scores: Callable[[Array], Floats | None]
+
+
+Json = Any  # None, bool, int, float, str, list or dict of these
+Exported = dict[str, Json]
+NUMBER, CODE = "number", "code"
+MAX_EXPORTED_NUMBERS = 4_000_000  # of one term
+
+
+def plain(a: Array) -> Json:
+    """Nested lists of an array, None for minus infinity."""
+    found = np.asarray(a)
+    if found.dtype.kind == "f" and np.isneginf(found).any():
+        whole = found.astype(object)
+        whole[np.isneginf(found)] = None
+        return whole.tolist()
+    if found.dtype == np.float32:  # as the numbers that they are, not as the shortest that round to them
+        found = found.astype(np.float64)
+    return found.tolist()
+
+
+def cut_at(points: Sequence[float]) -> Json:
+    """A column that is read as the number of cuts that are at most its value."""
+    return {"cuts": [float(v) for v in points]}
+
+
+def reads_of(columns: int, reals: int) -> Json:
+    """Codes, and numbers in the last columns."""
+    return [CODE] * (columns - reals) + [NUMBER] * reals
+
+
+def too_large(numbers: int) -> str | None:
+    """A sentence if these are more numbers than are written."""
+    if numbers <= MAX_EXPORTED_NUMBERS:
+        return None
+    reason = f"its tables hold {numbers:,} numbers; at most {MAX_EXPORTED_NUMBERS:,} are written"
+    return f"{reason}. Use fewer levels, columns or parents"

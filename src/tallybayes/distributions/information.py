@@ -15,8 +15,8 @@ from tallybayes.data.encoding import Codes, Data, Numbers
 from tallybayes.distributions import column_terms
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import MarginalDensity, NormalMarginals, Outcomes, capability
-from tallybayes.distributions.compensated_means import LOG_2PI
 from tallybayes.distributions.context import P, S
+from tallybayes.distributions.statistics import LOG_2PI
 from tallybayes.utils.array_types import Array, Floats
 
 DRAWS = 20_000  # of a column, in all classes together

@@ -15,16 +15,16 @@ scored worse than a new row, and the search ends too early. (Ordered boosting me
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.column_kinds import ID_SHARE
-from tallybayes.distributions.exported import Json, plain
-from tallybayes.distributions.records import Record
+from tallybayes.data.schema.inference import ID_SHARE
+from tallybayes.distributions.context import Json, plain
+from tallybayes.distributions.statistics import Record
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
 
 _Tree = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
 
@@ -36,7 +36,6 @@ SPLIT_RIDGE = 1.0  # of the Newton score of a split
 MIN_SPLIT_SCORE = 0.5  # below which a tree is not split further
 OWN_SHARE = 0.85  # of its own weight that a row's leaf is without
 PATIENCE_PER_TREE = 0.5  # failed tries in a row that are allowed more for each tree found
-HYPERPARAMETERS = (LEARNING_RATE, PRIOR_ROWS, SPLIT_RIDGE, MIN_SPLIT_SCORE, OWN_SHARE, PATIENCE_PER_TREE)
 MAX_TRIES = 300  # of one search
 PATIENCE = 5  # tries in a row that may fail at first
 SEARCH_ROWS = 4000  # on which splits are searched
@@ -73,12 +72,12 @@ class BoostedTrees(Record):
         )  # fmt: skip
 
     @cached_property
-    def _total(self) -> _core.ChainPlanes:
-        return _core.ChainPlanes(1, np.zeros(self.count, dtype=np.int32), np.ones(self.count))
+    def _total(self) -> _core.ChainOutputs:
+        return _core.ChainOutputs(1, np.zeros(self.count, dtype=np.int32), np.ones(self.count))
 
     @cached_property
-    def _by_column(self) -> _core.ChainPlanes:
-        return _core.ChainPlanes(self.columns + 1, np.full(self.count, -1, dtype=np.int32), np.ones(self.count))
+    def _by_column(self) -> _core.ChainOutputs:
+        return _core.ChainOutputs(self.columns + 1, np.full(self.count, -1, dtype=np.int32), np.ones(self.count))
 
     def times(self, factor: float) -> BoostedTrees:
         """The same trees, each value times a factor."""
@@ -144,10 +143,23 @@ def boost(rows: BoostingRows, joint: Floats, effort: int) -> tuple[BoostedTrees 
     usual = int(np.clip(RUN_ROWS // used, 1, MAX_RUNS))
     fewer, runs = MAX_RUNS / usual, usual * (1 + longer)
     patience = round(PATIENCE * (fewer if longer else fewer**0.5))
-    size = (MAX_TRIES * effort, patience, DEPTH, columns, SEARCH_ROWS)
     found, gain = list[_Tree](), 0.0
     for run in range(runs):
-        own, fell = _core.fit_boosting((bin_of, bins, rows.numeric), labelled, start, (*size, run), HYPERPARAMETERS)
+        options = _core.BoostingOptions(
+            max_tries=MAX_TRIES * effort,
+            patience=patience,
+            depth=DEPTH,
+            columns=columns,
+            rows=SEARCH_ROWS,
+            seed=run,
+            learning_rate=LEARNING_RATE,
+            pseudo_count=PRIOR_ROWS,
+            ridge=SPLIT_RIDGE,
+            min_gain=MIN_SPLIT_SCORE,
+            self_weight=OWN_SHARE,
+            patience_per_tree=PATIENCE_PER_TREE,
+        )
+        own, fell = _core.fit_boosting((bin_of, bins, rows.numeric), labelled, start, options)
         found += own
         gain += fell / runs
     if not found:

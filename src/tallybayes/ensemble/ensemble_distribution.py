@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
-from tallybayes.distributions.arithmetic import expect, split, spread, subtract
 from tallybayes.distributions.capabilities import (
     CheckRows,
     ColumnTerms,
+    CountsExport,
     KeptChoices,
     LeaveOneOut,
     NoLikelihood,
@@ -29,8 +29,7 @@ from tallybayes.distributions.capabilities import (
     PackedRow,
     Reclassing,
 )
-from tallybayes.distributions.context import Context, Weights
-from tallybayes.distributions.exported import Exported, Json, plain, too_large
+from tallybayes.distributions.context import Context, Exported, Weights
 from tallybayes.distributions.networks.joint_counts import (
     Joint,
     Maps,
@@ -42,10 +41,20 @@ from tallybayes.distributions.networks.joint_counts import (
     packed,
     plus_counts,
 )
-from tallybayes.ensemble import fitting, gaussian_copula, missing_values, networks, row_sample, validation
+from tallybayes.distributions.statistics import expect, split, spread, subtract
+from tallybayes.ensemble import (
+    ensemble_export,
+    fitting,
+    gaussian_copula,
+    missing_values,
+    networks,
+    row_sample,
+    validation,
+)
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
 from tallybayes.errors import is_number
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
 
 WEIGHTING = ("features", "temperature", "none")
 MAX_BOOSTING = 4  # a file that asked for more would be searched for hours when it is loaded
@@ -105,6 +114,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     capabilities: ClassVar[Collection[type]] = (
         CheckRows,
         ColumnTerms,
+        CountsExport,
         KeptChoices,
         LeaveOneOut,
         NoLikelihood,
@@ -144,7 +154,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         features = sum(part.size for part in self.components if part.name.endswith("networks"))
         return int((self.chain_feature < features).sum()) // max(1, self.columns)
 
-    def _sizes_of(self, i: int) -> NDArray[np.int64]:
+    def sizes_of(self, i: int) -> NDArray[np.int64]:
         """The cells of chain i with 0, 1, 2, … parents."""
         own = self.binning_bins[self.parent[self.parent_start[i] : self.parent_start[i + 1]]]
         child = 1 if self.child[i] < 0 else int(self.binning_bins[self.child[i]])
@@ -152,11 +162,11 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
 
     def count_starts(self, chains: int) -> NDArray[np.int64]:
         """Where the counts of each of the first chains begin, and where the last ends."""
-        return np.cumsum([0, *(self._sizes_of(i)[-1] for i in range(chains))], dtype=np.int64)
+        return np.cumsum([0, *(self.sizes_of(i)[-1] for i in range(chains))], dtype=np.int64)
 
     def log_starts(self, chains: int) -> NDArray[np.int64]:
         """The same for the logs, which exist for every number of parents."""
-        return np.cumsum([0, *(self._sizes_of(i).sum() for i in range(chains))], dtype=np.int64)
+        return np.cumsum([0, *(self.sizes_of(i).sum() for i in range(chains))], dtype=np.int64)
 
     @cached_property
     def components(self) -> list[Component]:
@@ -290,7 +300,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         d, rule = self.columns, self.missing_rule
         out = np.empty((data.n, d + 1, K))
         where = np.where(self.child < 0, -1, self.binning_column[self.child]).astype(np.int32)
-        by_column = _core.ChainPlanes(d + 1, where, p.chain_weights)
+        by_column = _core.ChainOutputs(d + 1, where, p.chain_weights)
         for span, codes, _ in p.packed(data):
             found = np.asarray(self.chains.terms(p.logs, codes, by_column))
             if p.boosting is not None:
@@ -329,46 +339,10 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         )
 
     def export(self, p: EnsembleParams, context: Context) -> Exported | str:  # noqa: ARG002
-        starts, trees, rule = self.binning_start.tolist(), p.boosting, self.missing_rule
-        rows = 0 if p.neighbors is None else p.neighbors.codes.size
-        binnings: list[Json] = [
-            {
-                "column": int(j),
-                "bins": int(self.binning_bins[v]),
-                "map": self.binning_map[starts[v] : starts[v + 1]].tolist(),
-            }
-            for v, j in enumerate(self.binning_column)
-        ]
-        return too_large(p.logs.size + rows) or {
-            "form": "ensemble",
-            "sizes": p.sizes.tolist(),
-            "gone": [list(pair) for pair in p.gone],
-            "binnings": binnings + ([] if trees is None else trees.export_binnings()),
-            "chains": self._export_chains(p) + ([] if trees is None else trees.export_chains(len(binnings))),
-            "bias": plain(p.biases),
-            "target_encoding": p.target_encoding.export(self.of("target_encoding", p.weights))
-            if p.target_encoding is not None
-            else [],
-            "neighbors": p.neighbors and p.neighbors.export(float(self.of("neighbors", p.weights)[0])),
-            "gaussian": p.gaussian and p.gaussian.export(self.normal_scores, float(p.weights[-1])),
-            "missing": rule and rule.export(0 if trees is None else trees.count),
-        }
+        return ensemble_export.with_logs(self, p)
 
-    def _export_chains(self, p: EnsembleParams) -> list[Json]:
-        n = len(self.child)
-        firsts, parents = self.log_starts(n).tolist(), self.parent_start.tolist()
-        return [
-            {
-                "child": int(self.child[i]),
-                "parents": self.parent[parents[i] : parents[i + 1]].tolist(),
-                "scale": float(p.chain_weights[i]),
-                "log": [
-                    plain(table)
-                    for table in np.split(p.logs[firsts[i] : firsts[i + 1]], np.cumsum(self._sizes_of(i))[:-1])
-                ],
-            }
-            for i in range(n)
-        ]
+    def export_counts(self, s: EnsembleStatistics, p: EnsembleParams) -> Exported | None:
+        return ensemble_export.with_counts(self, s, p)
 
 
 def only(ensemble: Ensemble, chains: slice) -> Ensemble:

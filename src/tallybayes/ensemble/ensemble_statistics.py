@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from tallybayes.ensemble.neighbors import Neighbors
 from tallybayes.ensemble.row_sample import RowSample
 from tallybayes.ensemble.target_encoding import TargetEncoding
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,6 @@ class EnsembleParams(LevelParams):
     validation_rows: int  # rows of the sample that chose all this
 
     @cached_property
-    def all_chains(self) -> _core.ChainPlanes:
+    def all_chains(self) -> _core.ChainOutputs:
         """The weighted sum over all chains, made once for many predictions."""
-        return _core.ChainPlanes(1, np.zeros(len(self.chain_weights), dtype=np.int32), self.chain_weights)
+        return _core.ChainOutputs(1, np.zeros(len(self.chain_weights), dtype=np.int32), self.chain_weights)

@@ -154,10 +154,10 @@ def again(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams, p: Ensem
 def leave_one_out(
     ensemble: Ensemble, s: EnsembleStatistics, p: EnsembleParams, codes: Array, y: NDArray[np.int32], unit: Floats
 ) -> Floats:
-    """(rows, classes): the score of learned rows, each without itself; all choices are kept."""
+    """(rows, classes): the leave-one-out score of learned rows; all choices are kept."""
 
     def chains(weights: Floats, codes: Array, y: NDArray[np.int32], unit: Floats) -> Floats:
-        one = _core.ChainPlanes(1, np.zeros(len(weights), dtype=np.int32), weights)
+        one = _core.ChainOutputs(1, np.zeros(len(weights), dtype=np.int32), weights)
         smoothing = _smoothing(ensemble, 0, p.concentrations)
         _, _, terms = ensemble.chains.learn(s.chains, codes, y, unit, smoothing, one)
         return np.asarray(terms[0], dtype=np.float64)
@@ -193,11 +193,11 @@ def _smoothing(ensemble: Ensemble, rows: int, concentrations: Floats | None = No
     return _core.ChainSmoothing(grid, rows, float(ensemble.alpha), VALUE_ROWS, concentrations)
 
 
-def _chain_features(ensemble: Ensemble) -> _core.ChainPlanes:
+def _chain_features(ensemble: Ensemble) -> _core.ChainOutputs:
     """The meta-feature of each chain; components without chains have some too, and at first every class tree."""
     features = sum(part.size for part in ensemble.components)
     count = max(features, int(ensemble.chain_feature.max(initial=-1)) + 1)
-    return _core.ChainPlanes(count, ensemble.chain_feature, ensemble.chain_share)
+    return _core.ChainOutputs(count, ensemble.chain_feature, ensemble.chain_share)
 
 
 def _logs(ensemble: Ensemble, s: EnsembleStatistics, logs: Array) -> Array:

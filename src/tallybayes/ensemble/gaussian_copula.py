@@ -1,7 +1,7 @@
 """Gaussian discriminant on normal scores: a Gaussian copula model, regularised as RDA (Friedman 1989).
 
 Each level of a binned number stands for its normal score, the normal quantile of its mid-rank; each frequent level of a
-category for an indicator. The scores are fixed when the model is laid out, so the sufficient statistics of the rows
+category for an indicator. The scores are fixed when the layout is chosen, so the sufficient statistics of the rows
 (n, mean and centred scatter of each class) add and subtract.
 
 Covariance of class k, with S_k its scatter and S the sum of all:
@@ -16,17 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.exported import Json, plain
+from tallybayes.distributions.context import Json, plain
 from tallybayes.ensemble.stacking import TEMPERATURE_CENTRE, TEMPERATURE_PULL
 from tallybayes.model.temperature import tempered
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
 
 X = TypeVar("X")
 Y = TypeVar("Y")

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.column_kinds import ID_SHARE
 from tallybayes.data.schema import Levels
+from tallybayes.data.schema.inference import ID_SHARE
 from tallybayes.distributions.networks.count_tables import Tables
 from tallybayes.ensemble.class_trees import add_class_trees
 from tallybayes.ensemble.ensemble_distribution import Component
@@ -199,7 +199,7 @@ class ChainBuilder:
 
 
 class Draft:
-    """An ensemble as it is laid out, one component after another."""
+    """The layout of an ensemble, one component after another."""
 
     DESIGN: ClassVar[int] = 0  # seed of the low-discrepancy design: the same for every random_state
 

@@ -1,4 +1,4 @@
-"""Missing values in columns that were complete when the model was laid out: they carry no information.
+"""Missing values in columns that were complete when the layout was chosen: they carry no information.
 
 The stacking weights and biases were fitted on complete rows. Where half of a row is missing, the biases offset evidence
 that is not there, and a column with a small weight, because another repeats it, has lost the other. The mean of the
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.exported import Json
+from tallybayes.distributions.context import Json
 from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class MissingRule:
 
     def scores(self, ensemble: Ensemble, logs: Array, codes: Array) -> Floats:
         """(rows, classes): log P(x | class), the mean of the networks."""
-        one = _core.ChainPlanes(1, np.zeros(len(self.weights), dtype=np.int32), self.weights)
+        one = _core.ChainOutputs(1, np.zeros(len(self.weights), dtype=np.int32), self.weights)
         return np.asarray(ensemble.chains.terms(logs, np.ascontiguousarray(codes), one)[0])
 
     def by_column(self, ensemble: Ensemble, logs: Array, codes: Array) -> Floats:
@@ -80,14 +80,14 @@ class MissingRule:
         d = ensemble.columns
         where = np.where(ensemble.child < 0, d, ensemble.binning_column[ensemble.child]).astype(np.int32)
         found = np.asarray(
-            ensemble.chains.terms(logs, np.ascontiguousarray(codes), _core.ChainPlanes(d + 1, where, self.weights))
+            ensemble.chains.terms(logs, np.ascontiguousarray(codes), _core.ChainOutputs(d + 1, where, self.weights))
         )
         return np.ascontiguousarray(found.transpose(1, 0, 2))
 
-    def export(self, more: int) -> Json:
-        """As exports hold it; more: chains after those of the ensemble, which have no weight here."""
+    def export(self, used: NDArray[np.intp], more: int) -> Json:
+        """As exports hold it, of the chains in use; more: chains after those, which have no weight here."""
         complete = np.flatnonzero(self.complete).tolist()
-        return {"complete": complete, "columns": self.columns, "weights": self.weights.tolist() + [0.0] * more}
+        return {"complete": complete, "columns": self.columns, "weights": self.weights[used].tolist() + [0.0] * more}
 
 
 def missing_rule(e: Ensemble) -> MissingRule | None:

@@ -2,7 +2,7 @@
 
 Networks and trees cut one column at a time, and a Gaussian has one shape for a class. Where a class lies in curved or
 scattered regions of many numbers (letters, digits), rows nearby know more:
-    term(c) = log (n_c + r π_c) / ((n + r) π_c),    n_c = Σ over the k nearest rows of class c of w (1 − d² / h²)²,
+    term(c) = log (n_c + r π_c) / ((n + r) π_c),    n_c = Σ over the k nearest neighbors of class c of w (1 − d² / h²)²,
 with weights w, distances d, and h the distance of the next row. A row at distance h counts nothing, so ties do not
 matter. Numbers are read as normal scores, frequent levels of categories as indicators. The metric is Euclidean or,
 where it does better, Mahalanobis by the covariance within classes. k, r and the metric are chosen by leave-one-out.
@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.exported import Json, plain
-from tallybayes.distributions.records import Record
+from tallybayes.distributions.context import Json, plain
+from tallybayes.distributions.statistics import Record
 from tallybayes.ensemble import gaussian_copula
 from tallybayes.ensemble.row_sample import retyped
 from tallybayes.ensemble.stacking import TEMPERATURE_CENTRE, TEMPERATURE_PULL
 from tallybayes.model.temperature import tempered
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
 
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
@@ -71,7 +71,7 @@ class Neighbors(Record):
         return _core.Points(np.ascontiguousarray(self.normal_scores.read(self.codes)), self.root)
 
     def nearest(self, z: Floats, most: int) -> NearestRows:
-        """The nearest rows of the sample to rows with scores z."""
+        """The nearest neighbors of the sample to rows with scores z."""
         index, distance = self._points.nearest(np.ascontiguousarray(z), most)
         return NearestRows(index, distance, np.where(index < 0, 0.0, self.weight[index]))
 
@@ -87,7 +87,7 @@ class Neighbors(Record):
         return out
 
     def leave_one_out(self, codes: Array, y: NDArray[np.int32], unit: Floats) -> Floats:
-        """(rows, classes) of learned rows, each without itself if it is in the sample."""
+        """(rows, classes) of learned rows, leave-one-out if they are in the sample."""
         out = np.empty((codes.shape[1], len(self.prior)))
         sample, codes = self.codes, retyped(codes, self.codes.dtype)
         for span, z in self.normal_scores.blocks(codes):

@@ -107,7 +107,7 @@ def log_density(ensemble: Ensemble, p: EnsembleParams, data: Coded) -> Array:
     """(rows, classes): log P of each row's bins in the first network, and of its levels within the bins."""
     d = ensemble.columns
     scale = (np.arange(len(ensemble.chain_feature)) < d).astype(np.float64)
-    one = _core.ChainPlanes(1, np.zeros(len(scale), dtype=np.int32), scale)
+    one = _core.ChainOutputs(1, np.zeros(len(scale), dtype=np.int32), scale)
     within = [_log_level_given_bin(ensemble, p, i) for i in range(d)]
     logs = _normalised(ensemble, p)
     out = np.empty((data.n, p.K))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.exported import Json, plain
+from tallybayes.distributions.context import Json, plain
 from tallybayes.distributions.networks.joint_counts import LevelStatistics
 from tallybayes.utils.array_types import Array, Floats
 
@@ -80,7 +80,7 @@ def choose(
 def leave_one_out(
     encoding: TargetEncoding, s: LevelStatistics, codes: Array, y: NDArray[np.int32], unit: Floats
 ) -> Sequence[Floats]:
-    """(rows, classes) of each column: its term for learned rows, each without itself."""
+    """(rows, classes) of each column: its leave-one-out term for learned rows."""
     out = []
     for j, r in zip(encoding.columns.tolist(), encoding.pseudo_counts.tolist(), strict=True):
         n, total, here = _without(_counts(s, j), codes[j], y, unit)

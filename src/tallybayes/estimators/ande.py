@@ -62,6 +62,10 @@ class AnDE(NetworkClassifier):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -120,6 +124,7 @@ class AnDE(NetworkClassifier):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.n = n
         self.schema = schema
@@ -135,6 +140,7 @@ class AnDE(NetworkClassifier):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -183,7 +189,7 @@ class AODE(AnDE):
         "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
         model makes this one use the same levels and bins.
     min_count : float, default=1
-        A column is a parent for a row if its value was met at least so often; if none was, the answer is that of naive
+        A column is a parent for a row if its value occurred at least so often; if none was, the answer is that of naive
         Bayes.
     weighting : None or 'information', default=None
         'information': the networks are weighted by what their parents tell about the class (WAODE).
@@ -214,6 +220,10 @@ class AODE(AnDE):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -273,6 +283,7 @@ class AODE(AnDE):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.schema = schema
         self.min_count = min_count
@@ -287,6 +298,7 @@ class AODE(AnDE):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     def _n(self) -> int:
         return 1

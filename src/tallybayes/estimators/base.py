@@ -9,28 +9,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 
+from tallybayes.errors import OptionError
 from tallybayes.estimators import (
-    class_weights,
-    evidence,
     generate,
-    half_life,
     learning,
     linear,
     merging,
     one_row,
-    predicting,
     prior_shift,
-    tempered,
+    row_memory,
 )
-from tallybayes.estimators.predicting import other_start
 from tallybayes.estimators.prior_shift import PriorShift
 from tallybayes.estimators.sklearn_bases import ClassifierMixin
 from tallybayes.estimators.state import ModelState
+from tallybayes.explain.evidence import explain_rows
 from tallybayes.explain.novelty import NoveltyScore, novelty_score
+from tallybayes.explain.ranking import importances, rank_features, showing
 from tallybayes.model.fast_row import FastRow
 from tallybayes.utils.array_types import Array, Floats
 
@@ -38,8 +36,10 @@ if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
     from sklearn.utils import Tags
 
+    from tallybayes.receipts import Receipt
 
-class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
+
+class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
     """A generative classifier with scikit-learn's interface; subclasses have the parameters and the distributions."""
 
     def _learn(
@@ -55,6 +55,10 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
     ) -> None:
         """What fit and partial_fit do while the lock is held."""
         learning.learn(self, X, y, sample_weight, classes, fresh=fresh, later=later, whole=whole)
+
+    def _refit_if_stale(self) -> None:
+        if self._held.stale:
+            learning.refit(self)
 
     # --- learning ------------------------------------------------------------------------------------------------
 
@@ -100,15 +104,26 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         """
         with self._learning():
             self._require_adding()
-            class_weights.require_parts(self)
+            self._require_exact()
+            learning.require_given_weights(self)
             self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
         return self
 
-    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
+    @overload
+    def forget(
+        self, X: object, y: object, sample_weight: object = None, *, receipt: Literal[False] = False
+    ) -> Self: ...
+
+    @overload
+    def forget(self, X: object, y: object, sample_weight: object = None, *, receipt: Literal[True]) -> Receipt: ...
+
+    def forget(self, X: object, y: object, sample_weight: object = None, *, receipt: bool = False) -> Self | Receipt:
         """Remove rows that were learned.
 
-        Counts are removed exactly, sums of squares to rounding. What was chosen on the first rows (bins, distributions,
-        structure, temperature) stays as it is.
+        With ``memory='rows'`` the model becomes, to the bit, the fit of the rows that are left. Otherwise its
+        statistics become those of the rows that are left (counts exactly, sums of squares to rounding), and what was
+        chosen with the rows (bins, distributions, structure, temperature) stays as it is. Names of levels and words
+        that no row has any more leave the model; a level that comes back is new, also to bins of a BayesClassifier.
 
         Parameters
         ----------
@@ -118,17 +133,23 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             Their labels.
         sample_weight : array-like of shape (n_rows,), default=None
             The weights that they were learned with.
+        receipt : bool, default=False
+            Whether to return a `Receipt` of the deletion in the place of the model. It takes about as long as writing
+            the model twice.
 
         Returns
         -------
-        self : estimator
+        self : estimator, or Receipt
             The same model without the rows. A class with no rows left disappears unless it was declared.
 
         Raises
         ------
         ForgetError
-            If a count would fall below zero; nothing is changed then.
+            If a row was never learned, as far as the model can know: with ``memory='rows'`` always, otherwise if a
+            count would fall below zero. Nothing is changed then.
         """
+        if receipt:
+            return learning.forget_with_receipt(self, X, y, sample_weight)
         learning.forget(self, X, y, sample_weight)
         return self
 
@@ -221,16 +242,16 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         --------
         learn_one : With ``half_life`` every row makes the earlier ones fade.
         """
-        half_life.decay(self, factor)
+        learning.decay(self, factor)
         return self
 
-    def merge(self, *others: TallyClassifier | Iterable[TallyClassifier]) -> Self:
+    def merge(self, *others: GenerativeClassifier | Iterable[GenerativeClassifier]) -> Self:
         """Add what other models learned, as if their rows had been learned here.
 
         Parameters
         ----------
         *others : fitted estimators, or iterables of them
-            Of the same class, on the same columns.
+            Of the same class, on the same columns; columns with names are matched by name, in any order.
 
         Returns
         -------
@@ -275,7 +296,12 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         [9.0, 8.0]
         """
         self._require_adding()
-        return self._holding(self.fitted_.emptied())
+        made = self._holding(self.fitted_.emptied())
+        made.__dict__.pop("privacy_loss_", None)
+        if self.memory == "rows":
+            rows = row_memory.rows_of(self)
+            made.__dict__["_rows"] = rows.taken(np.zeros(rows.n, dtype=bool))
+        return made
 
     def plan(
         self,
@@ -329,7 +355,7 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             learn_and_predict,  # when it is called: engines know of models, models not of them
         )
 
-        half_life.require_no_order(self)
+        learning.require_no_order(self)
         return learn_and_predict.plan(self, source, target, weight, columns, rows, pieces)
 
     def learn_from(
@@ -383,6 +409,73 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         learning.learn_from(self, source, target, weight, columns, plan)
         return self
 
+    @overload
+    def forget_from(
+        self,
+        source: Any,
+        target: str | Sequence[str],
+        *,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        receipt: Literal[False] = False,
+    ) -> Self: ...
+
+    @overload
+    def forget_from(
+        self,
+        source: Any,
+        target: str | Sequence[str],
+        *,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        receipt: Literal[True],
+    ) -> Receipt: ...
+
+    def forget_from(
+        self,
+        source: Any,
+        target: str | Sequence[str],
+        *,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        receipt: bool = False,
+    ) -> Self | Receipt:
+        """Remove all rows of a source, such as a file or a table of a database: all of them or none.
+
+        Parameters
+        ----------
+        source : path, pattern, list of paths, data frame, lazy frame, dataset, relation or (connection, table)
+            Where the rows are, as for ``learn_from``. They are read here, in batches.
+        target : str, or list of str
+            The column of the class; several for a network of several targets.
+        weight : str, default=None
+            The column of the weights that they were learned with.
+        columns : list of str, default=None
+            The features; None takes those that the model knows.
+        receipt : bool, default=False
+            Whether to return a `Receipt` of the deletion in the place of the model.
+
+        Returns
+        -------
+        self : estimator, or Receipt
+            The same model without the rows, as ``forget`` gives it.
+
+        Raises
+        ------
+        ForgetError
+            If a count would fall below zero; nothing is changed then.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from tallybayes import NaiveBayes
+        >>> days = pa.table({"wind": [2.0, 9.5, 3.0], "go": ["yes", "no", "yes"]})
+        >>> model = NaiveBayes("gaussian").learn_from(days, "go")
+        >>> model.forget_from(days.slice(2), "go").class_count_.tolist()
+        [1.0, 1.0]
+        """
+        return learning.forget_from(self, source, target, weight, columns, receipt)
+
     def temper(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Choose the temperature by leave-one-out log-loss on rows that were learned.
 
@@ -400,7 +493,7 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         self : estimator
             The same model with ``temperature_``, ``loo_log_proba_`` and ``loo_score_``, as after ``tempered=True``.
         """
-        tempered.temper(self, X, y, sample_weight)
+        learning.temper(self, X, y, sample_weight)
         return self
 
     def ignore_extra(self, ignore: bool = True) -> Self:
@@ -451,7 +544,7 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             One of ``classes_`` for each row.
         """
         predictor = self.predictor_  # one for all: another thread may be learning
-        best = predictor.ask(X, "best", other_start(predictor.fitted, priors))
+        best = predictor.ask(X, "best", predictor.start_under(priors))
         return np.asarray(predictor.fitted.classes[best])
 
     def predict_proba(self, X: object, priors: object = None) -> Floats:
@@ -470,7 +563,9 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         probabilities : ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        return predicting.matrix(self, X, "proba", priors)
+        predictor = self.predictor_
+        found: Floats = predictor.ask(X, "proba", predictor.start_under(priors))
+        return found
 
     def predict_log_proba(self, X: object, priors: object = None) -> Floats:
         """Tell log P(class | x) of each row, normalised in log space.
@@ -488,7 +583,9 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         log_probabilities : ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        return predicting.matrix(self, X, "log_proba", priors)
+        predictor = self.predictor_
+        found: Floats = predictor.ask(X, "log_proba", predictor.start_under(priors))
+        return found
 
     def predict_joint_log_proba(self, X: object, priors: object = None) -> Floats:
         """Compute log P(x, class) of each row and class.
@@ -506,7 +603,9 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         log_joint : ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        return predicting.matrix(self, X, "joint", priors)
+        predictor = self.predictor_
+        found: Floats = predictor.ask(X, "joint", predictor.start_under(priors))
+        return found
 
     def score_samples(self, X: object, priors: object = None) -> Floats:
         """Compute log p(x), the log density of each row.
@@ -524,7 +623,9 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         log_density : ndarray of shape (n_rows,)
             Low for rows unlike those learned.
         """
-        return predicting.matrix(self, X, "evidence", priors)
+        predictor = self.predictor_
+        found: Floats = predictor.ask(X, "evidence", predictor.start_under(priors))
+        return found
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Compute the accuracy on these rows.
@@ -543,7 +644,7 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         accuracy : float
             From 0 to 1. A row of an unseen class counts as wrong.
         """
-        return predicting.accuracy(self, X, y, sample_weight)
+        return self.predictor_.accuracy(X, y, sample_weight)
 
     def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
         """Predict P(label | row) of one row given as a dict: the same, to the bit, as predict_proba of a table of it.
@@ -654,19 +755,21 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         Returns
         -------
         log_probabilities : ndarray of shape (n_rows, n_classes)
-            NaN for the only row of a class.
+            Without its only row a class is not there: −inf, and the others share the probability.
 
         Raises
         ------
         ForgetError
             If these rows cannot have been learned.
         """
-        return tempered.leave_one_out(self, X, y, sample_weight)
+        return learning.leave_one_out(self, X, y, sample_weight)
 
     # --- what the model knows ------------------------------------------------------------------------------------
 
-    def sample(self, n: int = 1, y: object = None, random_state: object = None) -> tuple[Any, Array]:
-        """Draw rows and their classes from the model.
+    def sample(
+        self, n: int = 1, y: object = None, random_state: object = None, *, given: Mapping[str, object] | None = None
+    ) -> tuple[Any, Array]:
+        """Draw rows and their classes from the model; with some columns given, the rest of the row.
 
         Parameters
         ----------
@@ -676,6 +779,10 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             The class of all rows, or of each; None draws the classes too.
         random_state : int, RandomState or None, default=None
             Seed or generator.
+        given : dict from column to value, default=None
+            Known values: the class is drawn from P(class | given), the other columns from p(rest | given, class). For
+            naive Bayes of columns one by one, discriminants, TAN, KDB, SPODE and BayesNetwork, whose marginals are
+            exact.
 
         Returns
         -------
@@ -683,8 +790,68 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             The kind of table that the model was fitted on.
         y : ndarray of shape (n,)
             The class of each row.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> rows = [{"sky": "clear", "wind": "weak"}, {"sky": "grey", "wind": "strong"}] * 2
+        >>> model = NaiveBayes().fit(rows, ["sail", "stay", "sail", "stay"])
+        >>> X, y = model.sample(3, given={"sky": "grey"}, random_state=0)
+        >>> [row["sky"] for row in X]
+        ['grey', 'grey', 'grey']
         """
-        return generate.sample(self._parameters(), n, y, random_state)
+        if given is None:
+            return generate.sample(self._parameters(), n, y, random_state)
+        from tallybayes.estimators import conditional_sampling  # networks and discriminants, when they are needed
+
+        return conditional_sampling.sample_given(self.predictor_, n, y, random_state, given)
+
+    def log_likelihood(
+        self,
+        X: object,
+        y: object,
+        *,
+        kind: str = "joint",
+        by_class: bool = False,
+        sample_weight: object = None,
+    ) -> float | dict[Any, float]:
+        """Compute the log-likelihood of labelled rows under the fitted model.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are integrated out.
+        y : array-like of shape (n_rows,)
+            The class of each row.
+        kind : {'joint', 'conditional', 'class_conditional', 'prior'}, default='joint'
+            Which sum over the rows: log p(x, y), which a generative model maximises; log P(y | x), which logistic
+            regression maximises; or the two addends of the first, log p(x | y) and log P(y).
+        by_class : bool, default=False
+            Whether the sum is split by the class of the rows.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row; None: 1.
+
+        Returns
+        -------
+        float, or dict from label to float
+            In nats. Densities of numbers, probabilities of levels and intervals; multinomial naive Bayes leaves out
+            the multinomial coefficient. A temperature applies to 'conditional' only.
+
+        Raises
+        ------
+        OptionError
+            If the model has no density (BayesClassifier, ComplementNB) and kind is not 'conditional' or 'prior'.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tallybayes import LinearDiscriminantAnalysis
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = LinearDiscriminantAnalysis().fit(X, y)
+        >>> round(model.log_likelihood(X, y), 2), round(model.log_likelihood(X, y, kind="conditional"), 2)
+        (-263.2, -6.56)
+        """
+        return generate.log_likelihood(self.predictor_, X, self._labels(y), kind, by_class, sample_weight)
 
     def describe(self, column: str | int) -> dict[Any, dict[str, float]]:
         """Describe the distribution of a column in each class.
@@ -722,7 +889,11 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             joint. Without rows, the mutual information of each feature and the class under the model.
         """
         self._require_fit()
-        return evidence.explain(self, X, against, feature_names)
+        if X is not None:
+            return explain_rows(self.predictor_, X, against, feature_names)
+        if against is not None:
+            raise OptionError("explain() ranks the features for all classes at once: against= goes with rows.")
+        return rank_features(self._parameters(), feature_names)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -732,7 +903,7 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         ranks by. Redundant columns each have their full share; the share of a date is that of its parts.
         """
         self._require_attribute("feature_importances_")
-        return evidence.importances(self._parameters())
+        return importances(self._parameters())
 
     def novelty(self, reference: object = None, *, n: int = 2000, random_state: object = 0) -> NoveltyScore:
         """Make a novelty score, which turns log p(x) of a row into a p-value.
@@ -768,6 +939,30 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             the order of its codes.
         """
         return linear.logistic(self)
+
+    def coefficients(self) -> dict[Any, dict[str, float]]:
+        """Give the coefficients of `logistic` by name, where the boundaries are linear.
+
+        Returns
+        -------
+        dict from label to {'intercept': float, name: float}
+            Of two classes the second; of more, each, with the mean over the classes taken off. A name is that of a
+            numeric column, or 'column=level'.
+
+        Raises
+        ------
+        OptionError
+            If the boundaries are not linear.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> rows = [{"sky": "clear"}, {"sky": "clear"}, {"sky": "grey"}, {"sky": "grey"}]
+        >>> found = NaiveBayes().fit(rows, ["sail", "sail", "stay", "stay"]).coefficients()
+        >>> {name: round(value, 3) for name, value in found["stay"].items()}
+        {'intercept': 0.0, 'sky=clear': -1.099, 'sky=grey': 1.099}
+        """
+        return linear.coefficients(self)
 
     def quadratic(self) -> tuple[Floats, Floats, Floats]:
         """Return the quadratic form log P(x, class k) = xᵀ A_k x + xᵀ b_k + c_k of a Gaussian model.
@@ -884,11 +1079,11 @@ class TallyClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """scikit-learn's list of fitted attributes in a notebook, without the one that takes samples."""
-        token = evidence.showing.set(True)
+        token = showing.set(True)
         try:
             return super()._get_fitted_attr_html(doc_link)
         finally:
-            evidence.showing.reset(token)
+            showing.reset(token)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

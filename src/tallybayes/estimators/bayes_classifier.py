@@ -21,9 +21,8 @@ from tallybayes.ensemble.networks import log_density
 from tallybayes.ensemble.stacking import BY_COMPONENT
 from tallybayes.ensemble.text_component import fit_texts
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
-from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.inputs import random_of
-from tallybayes.estimators.predicting import other_start
+from tallybayes.estimators.base import GenerativeClassifier
+from tallybayes.estimators.parameters import random_of
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
@@ -71,7 +70,7 @@ EFFORTS = {
 }
 
 
-class BayesClassifier(TallyClassifier):
+class BayesClassifier(GenerativeClassifier):
     """A stacked ensemble for tables of any kind, with nothing to tune: the one to use when you do not want to choose.
 
     Averaged Bayesian networks, naive Bayes, smoothed target encoding and a Gaussian discriminant on normal scores are
@@ -125,6 +124,11 @@ class BayesClassifier(TallyClassifier):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sample', 'rows'}, default='sample'
+        'sample' keeps sufficient statistics and up to 8,000 distinct rows, binned, on which weights, trees and
+        neighbours are chosen again after each change; bins and networks stay as chosen at the fit. 'rows' keeps every
+        row, in the file too: after any ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on
+        the rows that are left.
 
     Attributes
     ----------
@@ -188,6 +192,7 @@ class BayesClassifier(TallyClassifier):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sample",
     ) -> None:
         self.effort = effort
         self.schema = schema
@@ -203,6 +208,7 @@ class BayesClassifier(TallyClassifier):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     # --- what the parameters mean ------------------------------------------------------------------------------
 
@@ -284,6 +290,9 @@ class BayesClassifier(TallyClassifier):
             for t in fitted.terms
         )
 
+    def _chosen_on_rows(self) -> str:
+        return "networks, class trees and numeric splits"
+
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         terms = tuple(
             self._members(fitted, t, rows) if isinstance(t.distribution, Ensemble) else t for t in fitted.terms
@@ -316,6 +325,7 @@ class BayesClassifier(TallyClassifier):
         return Term(chosen, term.columns, statistics)
 
     _reads_text = True
+    _memories = ("sample", "rows")
 
     def _at_once(self, fitted: Fitted) -> bool:
         """Estimate at the first prediction after more rows: choosing takes longer than counting."""
@@ -403,9 +413,12 @@ class BayesClassifier(TallyClassifier):
         _, gaussian = own.no_counts(len(self.classes_), False)
         counts = s.chains[cells[chains.start] : cells[chains.stop]]
         statistics = EnsembleStatistics.of(s.single, s.sizes, s.sample, counts, gaussian)
-        twin = self._holding(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
-        twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
-        return twin
+        other = self._holding(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
+        other.members, other.parts, other.weighting = 1, ("networks",), "temperature"
+        if self.memory == "rows":  # a fit on them would choose another network
+            other.memory = "sample"
+            del other.__dict__["_rows"]
+        return other
 
     @property
     def graph_(self) -> Graph:
@@ -449,7 +462,7 @@ class BayesClassifier(TallyClassifier):
             raise OptionError(
                 "A BayesClassifier without networks has no p(x): that is the density of its first network."
             )
-        start = other_start(predictor.fitted, priors)
+        start = predictor.start_under(priors)
         term = predictor.fitted.terms[0]
         data = predictor.read(X).of(term)
         assert isinstance(data, Coded)

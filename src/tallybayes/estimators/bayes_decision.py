@@ -15,6 +15,7 @@ from tallybayes.data.labels import positions, read_labels
 from tallybayes.decision import Losses, check_proba, mean
 from tallybayes.errors import LabelError, OptionError, brief, is_number, listing
 from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss, read_losses
+from tallybayes.estimators.parameters import check_label
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.utils import notebook
 from tallybayes.utils.array_types import Array, Floats
@@ -162,6 +163,7 @@ class BayesDecision(Wrapper):
         return self
 
     def _check_reject(self, loss: Floats, each: Floats | None) -> None:
+        check_label("reject_label", self.reject_label)
         if self.reject is None:
             if self.reject_label is not None:
                 raise OptionError("reject_label is what a rejected row is called; say what rejecting costs: reject=….")

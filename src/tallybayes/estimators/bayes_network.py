@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
+from tallybayes.data.labels import check_weights
 from tallybayes.data.schema import Schema
-from tallybayes.data.target import check_weights
 from tallybayes.distributions.networks.conditional_gaussians import family_real_sets
 from tallybayes.distributions.networks.count_tables import family_sets
 from tallybayes.distributions.networks.family_network import FamilyNetwork
 from tallybayes.errors import LabelError, MergeError, OptionError, brief
+from tallybayes.estimators import given_parameters
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
 from tallybayes.estimators.spode_tan import NetworkClassifier
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
-from tallybayes.structure.graph import Edge, Parents, parents_of, read_edges
+from tallybayes.structure.graph import Edge, Graph, Parents, parents_of, read_edges
 from tallybayes.utils.array_types import Array, Floats
 
 
@@ -64,6 +66,10 @@ class BayesNetwork(NetworkClassifier):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -132,6 +138,7 @@ class BayesNetwork(NetworkClassifier):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.graph = graph
         self.targets = targets
@@ -145,6 +152,40 @@ class BayesNetwork(NetworkClassifier):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
+
+    @classmethod
+    def from_tables(
+        cls, priors: Mapping[Any, float], tables: Mapping[str, Mapping[Any, Mapping[Any, float]]], graph: object = None
+    ) -> Self:
+        """Make a network of given conditional probability tables, without rows. One target, columns of levels.
+
+        Parameters
+        ----------
+        priors : dict from label to probability
+            The class prior.
+        tables : dict from column to {key: {level: probability}}
+            P(level | class, parents); the key is the class, or (class, value of each parent in the order of the graph).
+        graph : None, dict, networkx.DiGraph, pairs or str, default=None
+            The arrows between columns, as in ``"age -> income"``.
+
+        Returns
+        -------
+        BayesNetwork
+            A model that predicts, samples, draws and saves. It cannot learn more rows: fit learns anew.
+
+        Examples
+        --------
+        >>> from tallybayes import BayesNetwork
+        >>> model = BayesNetwork.from_tables({"rain": 0.2, "dry": 0.8}, {
+        ...     "sprinkler": {"rain": {"on": 0.01, "off": 0.99}, "dry": {"on": 0.4, "off": 0.6}},
+        ...     "grass": {("rain", "on"): {"wet": 0.99, "dull": 0.01}, ("rain", "off"): {"wet": 0.8, "dull": 0.2},
+        ...               ("dry", "on"): {"wet": 0.9, "dull": 0.1}, ("dry", "off"): {"wet": 0.0, "dull": 1.0}}},
+        ...     "sprinkler -> grass")
+        >>> round(model.predict_proba_one({"grass": "wet"})["rain"], 4)
+        0.3577
+        """
+        return given_parameters.network(cls, priors, tables, graph)
 
     # --- structure ---------------------------------------------------------------------------------------------
 
@@ -189,6 +230,19 @@ class BayesNetwork(NetworkClassifier):
             else:
                 among.append((a, b))
         return among, of_targets, named
+
+    @property
+    def graph_(self) -> Graph:
+        """Graph: who depends on whom; with targets, their arrows too."""
+        graph = super().graph_
+        outputs = self._outputs
+        if outputs is None:
+            return graph
+        _, among, named = self._arrows(list(graph.columns))
+        known = outputs.names
+        # without arrows their joint frequencies are counted: each depends on those before it
+        parents = parents_of(among, known.index, known) if among else [range(t) for t in range(len(known))]
+        return graph.with_targets({t: [known[i] for i in own] for t, own in zip(known, parents, strict=True)}, named)
 
     def _prior(self) -> object:
         if self._outputs is None:
@@ -430,7 +484,9 @@ class BayesNetwork(NetworkClassifier):
         right = np.logical_and.reduce([np.asarray(c) == found[:, t] for t, c in enumerate(columns)])
         return float(np.average(right, weights=weights))
 
-    def sample(self, n: int = 1, y: Any = None, random_state: object = None) -> tuple[Any, Array]:
+    def sample(
+        self, n: int = 1, y: Any = None, random_state: object = None, *, given: Mapping[str, object] | None = None
+    ) -> tuple[Any, Array]:
         """Draw rows and their classes from the model; with targets y has a column for each.
 
         Parameters
@@ -442,6 +498,8 @@ class BayesNetwork(NetworkClassifier):
             one for each. None draws the classes too.
         random_state : int, RandomState or None, default=None
             What they are drawn with.
+        given : dict from column to value, default=None
+            Known values of columns: the rest of each row is drawn given them.
 
         Returns
         -------
@@ -451,14 +509,44 @@ class BayesNetwork(NetworkClassifier):
             The class of each row.
         """
         if self._outputs is None:
-            return super().sample(n, y, random_state)
+            return super().sample(n, y, random_state, given=given)
         if y is not None:
             one = not isinstance(y, Mapping) and np.ndim(y) == 1
             columns, rows = read_columns([y] if one else y, self._outputs.names)
             codes = self._outputs.codes(columns, rows)
             y = codes if rows > 1 else int(codes[0])
-        X, codes = super().sample(n, y, random_state)
+        X, codes = super().sample(n, y, random_state, given=given)
         return X, self._outputs.decode(codes)
+
+    def explain(self, X: object = None, *, against: object = None, feature_names: object = None) -> Any:
+        """Decompose the log-odds of rows into evidence of each feature; without rows, rank the features.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns), default=None
+            The rows to explain; None ranks the features.
+        against : label, default=None
+            The class that the others are compared with; None: each class against the rest. With targets a label for
+            each of them: a sequence in the order of targets, or a dict.
+        feature_names : sequence of str, default=None
+            Names of the columns where the table has none.
+
+        Returns
+        -------
+        Explanation or FeatureRanking
+            With targets the classes are the combinations of their labels, named as in 'a=1, b=0'.
+        """
+        outputs = self._outputs
+        if outputs is None or X is None:
+            return super().explain(X, against=against, feature_names=feature_names)
+        found = super().explain(X, feature_names=feature_names)
+        named = replace(found, classes=np.array(outputs.combinations, dtype=object))
+        if against is None:
+            return named
+        if isinstance(against, str):
+            return named.against(against)
+        columns, rows = read_columns(against if isinstance(against, Mapping) else [against], outputs.names)
+        return named.against(outputs.combinations[int(outputs.codes(columns, rows)[0])])
 
     def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
         """Tell P(label | row) of one row given as a dict; with targets the labels are tuples.

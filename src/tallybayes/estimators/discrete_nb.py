@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 
 from tallybayes.data.schema import Kind
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
-from tallybayes.distributions.arithmetic import split
+from tallybayes.distributions.statistics import split
 from tallybayes.distributions.univariate.bernoulli import ThresholdParams, ThresholdStatistics
 from tallybayes.distributions.univariate.categorical import CategoricalParams, CategoricalStatistics
 from tallybayes.distributions.univariate.multinomial import MultinomialParams, MultinomialStatistics
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
-from tallybayes.estimators.attributes import params_of, read_only, statistics_of
-from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.inputs import unseen_policy
-from tallybayes.estimators.predicting import other_start
+from tallybayes.estimators.base import GenerativeClassifier
+from tallybayes.estimators.parameters import unseen_policy
+from tallybayes.estimators.state import read_only
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
 
@@ -33,7 +32,7 @@ def check_flags(**given: object) -> None:
             raise OptionError(f"{name} must be True or False; got {brief(value)}.")
 
 
-class _Discrete(TallyClassifier):
+class _Discrete(GenerativeClassifier):
     """What scikit-learn's discrete naive Bayes share: alpha, fit_prior, class_prior."""
 
     alpha: Any
@@ -91,12 +90,12 @@ class _Counts(_Discrete):
     @property
     def feature_count_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the summed counts of each class and feature, as weighted."""
-        return read_only(statistics_of(self, "feature_count_", MultinomialStatistics).sum)
+        return read_only(self._statistics_of("feature_count_", MultinomialStatistics).sum)
 
     @property
     def feature_log_prob_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): what a count of each feature is multiplied by, for each class."""
-        return read_only(params_of(self, "feature_log_prob_", MultinomialParams).weight)
+        return read_only(self._params_of("feature_log_prob_", MultinomialParams).weight)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -128,6 +127,10 @@ class MultinomialNB(_Counts):
         the order in which they are learned, whatever their weight. None: no decay.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -182,6 +185,7 @@ class MultinomialNB(_Counts):
         class_weight: object = None,
         half_life: float | None = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -191,6 +195,7 @@ class MultinomialNB(_Counts):
         self.class_weight = class_weight
         self.half_life = half_life
         self.verbose = verbose
+        self.memory = memory
 
     def _distribution(self, d: int) -> Distribution:
         return Multinomial(self._alpha(d))
@@ -225,6 +230,10 @@ class ComplementNB(_Counts):
         the order in which they are learned, whatever their weight. None: no decay.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -282,6 +291,7 @@ class ComplementNB(_Counts):
         class_weight: object = None,
         half_life: float | None = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -292,6 +302,7 @@ class ComplementNB(_Counts):
         self.class_weight = class_weight
         self.half_life = half_life
         self.verbose = verbose
+        self.memory = memory
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -303,7 +314,7 @@ class ComplementNB(_Counts):
     @property
     def feature_all_(self) -> Floats:
         """ndarray of shape (n_features,): the summed counts of each feature over all classes."""
-        return np.asarray(statistics_of(self, "feature_all_", MultinomialStatistics).sum.sum(axis=0))
+        return np.asarray(self._statistics_of("feature_all_", MultinomialStatistics).sum.sum(axis=0))
 
     def _start(self, log_prior: Floats) -> Floats:
         return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
@@ -328,7 +339,7 @@ class ComplementNB(_Counts):
         own = replace(term, distribution=Multinomial(self._alpha(fitted.schema.d)))
         own = replace(own, params=MultinomialParams(term.params.generative))
         density = Predictor(replace(fitted, terms=(own,)), fitted.prior, self._prediction_options())
-        found: Floats = density.answer(density.read(X), "evidence", other_start(density.fitted, priors))
+        found: Floats = density.answer(density.read(X), "evidence", density.start_under(priors))
         return found
 
 
@@ -358,6 +369,10 @@ class BernoulliNB(_Discrete):
         the order in which they are learned, whatever their weight. None: no decay.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -413,6 +428,7 @@ class BernoulliNB(_Discrete):
         class_weight: object = None,
         half_life: float | None = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -423,6 +439,7 @@ class BernoulliNB(_Discrete):
         self.class_weight = class_weight
         self.half_life = half_life
         self.verbose = verbose
+        self.memory = memory
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -435,12 +452,12 @@ class BernoulliNB(_Discrete):
     @property
     def feature_count_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the weight of the rows of each class that have the feature."""
-        return read_only(statistics_of(self, "feature_count_", ThresholdStatistics).yes)
+        return read_only(self._statistics_of("feature_count_", ThresholdStatistics).yes)
 
     @property
     def feature_log_prob_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): log P(feature is there | class)."""
-        return read_only(params_of(self, "feature_log_prob_", ThresholdParams).yes)
+        return read_only(self._params_of("feature_log_prob_", ThresholdParams).yes)
 
 
 class CategoricalNB(_Discrete):
@@ -474,6 +491,10 @@ class CategoricalNB(_Discrete):
         the order in which they are learned, whatever their weight. None: no decay.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -533,6 +554,7 @@ class CategoricalNB(_Discrete):
         class_weight: object = None,
         half_life: float | None = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -544,6 +566,7 @@ class CategoricalNB(_Discrete):
         self.class_weight = class_weight
         self.half_life = half_life
         self.verbose = verbose
+        self.memory = memory
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -567,19 +590,19 @@ class CategoricalNB(_Discrete):
     @property
     def n_categories_(self) -> NDArray[np.int64]:
         """ndarray of shape (n_features,): how many categories each feature has."""
-        N = params_of(self, "n_categories_", CategoricalParams).N
+        N = self._params_of("n_categories_", CategoricalParams).N
         return np.asarray(N - (1 if self.unseen == "other" else 0), dtype=np.int64)
 
     @property
     def category_count_(self) -> list[Floats]:
         """list of ndarrays of shape (n_classes, n_categories): the weight of each category, by feature."""
-        s = statistics_of(self, "category_count_", CategoricalStatistics)
+        s = self._statistics_of("category_count_", CategoricalStatistics)
         return self._by_category("category_count_", split(s.count, s.sizes), 0.0)
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
         """list of ndarrays of shape (n_classes, n_categories): log P(category | class), by feature."""
-        p = params_of(self, "feature_log_prob_", CategoricalParams)
+        p = self._params_of("feature_log_prob_", CategoricalParams)
         return self._by_category("feature_log_prob_", split(p.log.T, p.sizes), p.other)
 
     def _by_category(self, name: str, parts: list[Floats], fill: Any) -> list[Floats]:

@@ -8,19 +8,18 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.encoding import Numbers, Sparse
-from tallybayes.distributions.compensated_means import LOG_2PI, away
 from tallybayes.distributions.multivariate.gaussian_moments import blocks
 from tallybayes.distributions.multivariate.gaussian_parameters import BlockParams
-from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
+from tallybayes.distributions.statistics import LOG_2PI, away
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators import given_covariance
 from tallybayes.estimators.gaussian_discriminant import GaussianDiscriminant
-from tallybayes.estimators.options import check_single_values
+from tallybayes.estimators.parameters import check_single_values
 from tallybayes.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.priors import plain
 from tallybayes.model.rows import Rows
-from tallybayes.model.term import named
+from tallybayes.model.term import refused
 from tallybayes.utils.array_types import Floats
 
 
@@ -79,7 +78,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_components : int, default=None
         How many columns transform gives, at most K − 1; None gives all.
     store_covariance : bool, default=False
-        Whether ``covariance_`` is there with solver='svd'.
+        Whether the covariance is to be stored. ``covariance_`` is there either way.
     tol : float, default=1e-4
         A direction whose standard deviation, in units of the columns' own, is below tol is treated as constant: it
         takes the shared variance, and tol² if that is constant too.
@@ -94,6 +93,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -108,12 +111,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     xbar_ : ndarray of shape (n_features,)
         The mean of the classes' means, weighted by the priors.
     covariance_ : ndarray of shape (n_features, n_features)
-        The shared covariance; with solver='svd' only if store_covariance=True.
+        The shared covariance.
     scalings_ : ndarray of shape (n_features, rank)
         The directions that separate the classes, the best first, with variance 1 within the classes.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         The share of the variance between the classes that each direction has.
-    alpha_ : float
+    own_covariance_ : float
         Always 0: all classes share one covariance.
     shrinkage_ : float, or ndarray of shape (n_classes,)
         The amount of shrinkage; by class with 'auto' and 'oas'.
@@ -170,6 +173,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -181,9 +185,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     def _options(self) -> dict[str, Any]:
-        return {**self._common(), "alpha": 0.0}
+        return {**self._common(), "own_covariance": 0.0}
 
     def _prior(self) -> object:
         if self.priors is None or isinstance(self.priors, str | dict):
@@ -229,16 +234,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _from_xbar(self) -> tuple[Floats, Floats]:
         """The means from their mean, and what xbar_ lacks of that as float64."""
-        gaps = away(self._part(), self.xbar_)
-        rest = self.priors_ @ gaps
-        return gaps - rest, rest
+        deltas = away(self._part(), self.xbar_)
+        rest = self.priors_ @ deltas
+        return deltas - rest, rest
 
     def _lines(self) -> tuple[Floats, Floats]:
         """weight and bias of (x − xbar_): log joint up to a common term."""
         p = self._parameters()
         white = self._part().whitener(0)
-        gaps, rest = self._from_xbar()
-        whitened = gaps @ white.T
+        deltas, rest = self._from_xbar()
+        whitened = deltas @ white.T
         weight = whitened @ white
         bias = -0.5 * np.square(whitened).sum(axis=1) - weight @ rest
         return self._beta * weight, p.prior + self._beta * bias
@@ -260,13 +265,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @property
     def covariance_(self) -> Any:
-        """ndarray of shape (n_features, n_features): the shared covariance.
-
-        With solver='svd' it is there only if store_covariance=True.
-        """
-        self._require_attribute("covariance_")
-        if self.solver == "svd" and not self.store_covariance:
-            raise AttributeError("covariance_ is there with store_covariance=True, or solver 'lsqr' or 'eigen'.")
+        """ndarray of shape (n_features, n_features): the shared covariance, whatever store_covariance is."""
         return super().covariance_
 
     def _directions(self) -> tuple[Floats, Floats]:
@@ -333,11 +332,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return out
 
     def _expect(self, centred: Floats) -> None:
-        """x_m − xbar_m = −Λ_mm⁻¹ Λ_mo (x_o − xbar_o), Λ = Σ⁻¹: written into the gaps, pattern by pattern."""
+        """x_m − xbar_m = −Λ_mm⁻¹ Λ_mo (x_o − xbar_o), Λ = Σ⁻¹: in place of missing values, pattern by pattern."""
         precision = self._part().precision(0)
-        gaps = np.isnan(centred)
-        for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
-            rows = np.flatnonzero((gaps == pattern).all(axis=1))
+        missing = np.isnan(centred)
+        for pattern in np.unique(missing[missing.any(axis=1)], axis=0):
+            rows = np.flatnonzero((missing == pattern).all(axis=1))
             known = centred[np.ix_(rows, ~pattern)] @ precision[np.ix_(~pattern, pattern)]
             found = np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[0]
             centred[np.ix_(rows, pattern)] = -found.T
@@ -365,8 +364,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         whole = data.dense_blocks() if isinstance(data, Sparse) else [(slice(None), data)]
         for span, block in whole:
             assert isinstance(block, Numbers)
-            with named(self.schema_, term.columns):
+            try:
                 found[span] = _core.affine_scores(block.columns, np.ascontiguousarray(weight), bias, self.xbar_)
+            except _core.BadValue as e:
+                raise refused(e, self.schema_, term.columns, "this model") from None
         if np.isnan(found).any():  # missing values: the log joint of what is there
             found = np.where(np.isnan(found), self.predict_joint_log_proba(X), found)
         return found
@@ -388,7 +389,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     reg_param : float between 0 and 1, default=0.0
         Σ_k becomes (1 − reg_param) Σ_k + reg_param I, in the units of the data.
     store_covariance : bool, default=False
-        Whether ``covariance_`` is there.
+        Whether the covariance is to be stored. ``covariance_`` is there either way.
     tol : float, default=1e-4
         A direction whose standard deviation, in units of the columns' own, is below tol is treated as constant: it
         takes the shared variance, and tol² if that is constant too.
@@ -402,6 +403,10 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -410,12 +415,12 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     priors_ : ndarray of shape (n_classes,)
         The class prior in use.
     covariance_ : list of ndarrays of shape (n_features, n_features)
-        The covariance of each class; only if store_covariance=True.
+        The covariance of each class.
     rotations_ : list of ndarrays of shape (n_features, rank)
         The axes of each class's Gaussian, in the order of scalings_.
     scalings_ : list of ndarrays of shape (rank,)
         The variances along the axes of each class's Gaussian, largest first.
-    alpha_ : float
+    own_covariance_ : float
         Always 1: each class has its own covariance.
     shrinkage_ : float, or ndarray of shape (n_classes,)
         The amount of shrinkage; by class with 'auto' and 'oas'.
@@ -472,6 +477,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -483,20 +489,14 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     def _options(self) -> dict[str, Any]:
-        return {**self._common(), "alpha": 1.0, "ridge": self.reg_param}
+        return {**self._common(), "own_covariance": 1.0, "ridge": self.reg_param}
 
     @property
     def covariance_(self) -> Any:
-        """list of ndarrays of shape (n_features, n_features): the covariance of each class.
-
-        It is there only if store_covariance=True.
-        """
-        self._require_attribute("covariance_")
-        if not self.store_covariance:
-            raise AttributeError("covariance_ is there with store_covariance=True.")
-        assert isinstance(self._block(), GaussianBlock)
+        """list of ndarrays of shape (n_features, n_features): the covariance of each class."""
         return super().covariance_
 
     def _axes(self) -> list[tuple[Floats, Floats]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -9,17 +10,15 @@ import numpy as np
 
 from tallybayes.data.schema import Schema
 from tallybayes.distributions import Distribution
-from tallybayes.distributions.compensated_means import Means
 from tallybayes.distributions.multivariate import covariance as cov
 from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes
 from tallybayes.distributions.multivariate.gaussian_statistics import BlockStatistics
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
-from tallybayes.distributions.records import Record
+from tallybayes.distributions.statistics import Means, Record
 from tallybayes.distributions.univariate.gaussian import GaussianParams, GaussianStatistics
 from tallybayes.errors import MergeError, OptionError, brief, is_number
-from tallybayes.estimators.attributes import params_of, read_only, statistics_of
-from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.state import ModelState
+from tallybayes.estimators.base import GenerativeClassifier
+from tallybayes.estimators.state import ModelState, read_only
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.leave_one_out import diagonal_grid, full_grid
 from tallybayes.model.leave_one_out.class_prior import LeftPrior
@@ -29,24 +28,24 @@ from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Floats
 
 
-class GaussianDiscriminant(TallyClassifier):
+class GaussianDiscriminant(GenerativeClassifier):
     """One Gaussian over all columns for each class: P(x | class k) = N(mean_k, Σ_k).
 
-    Σ_k(α, γ) = (1 − γ) Σ_k(α) + γ (tr Σ_k(α) / d) I,  Σ_k(α) = α S_k + (1 − α) Σ;  S_k: the covariance of class k, Σ:
-    that of all classes about their own means.
+    Σ_k(w, γ) = (1 − γ) Σ_k(w) + γ (tr Σ_k(w) / d) I,  Σ_k(w) = w S_k + (1 − w) Σ;  S_k: the covariance of class k, Σ:
+    that of all classes about their own means; w: own_covariance, which is 1 − λ of Friedman (1989); γ: shrinkage.
 
     Parameters
     ----------
     covariance : {'full', 'diagonal', 'spherical'}, default='full'
         Which entries the covariances have: all, variances only, or one variance for all columns.
-    alpha : float between 0 and 1, or 'auto', default=0.0
+    own_covariance : float between 0 and 1, or 'auto', default=0.0
         1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries).
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default=None
         A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance
         towards its own variances (a diagonal one: towards their mean) by the amount those rules give. Not for
         'spherical', where nothing is left to shrink.
-        'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
-        learned; it stays when more rows are added.
+        'auto', here and for own_covariance: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first
+        rows learned; it stays when more rows are added.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
         is in the order of ``classes_``; a dict or a Series goes by label.
@@ -62,6 +61,10 @@ class GaussianDiscriminant(TallyClassifier):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -71,8 +74,8 @@ class GaussianDiscriminant(TallyClassifier):
         The class prior in use.
     covariance_ : ndarray of shape (n_features, n_features), or a list of them
         One matrix if all classes share it, else one for each class.
-    alpha_ : float
-        α as given or chosen.
+    own_covariance_ : float
+        The weight of each class's own covariance, as given or chosen.
     shrinkage_ : float, or ndarray of shape (n_classes,)
         γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
     n_parameters_ : int
@@ -108,7 +111,7 @@ class GaussianDiscriminant(TallyClassifier):
     --------
     >>> from tallybayes import GaussianDiscriminant
     >>> X = [[0.0, 0.1], [1.0, 0.9], [0.5, 0.2], [4.0, 3.1], [5.0, 4.2], [4.4, 4.1]]
-    >>> model = GaussianDiscriminant(alpha=0.5).fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> model = GaussianDiscriminant(own_covariance=0.5).fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> model.predict([[0.4, 0.4], [4.5, None]]).tolist()
     ['a', 'b']
     """
@@ -117,7 +120,7 @@ class GaussianDiscriminant(TallyClassifier):
         self,
         covariance: str = "full",
         *,
-        alpha: float | str = 0.0,
+        own_covariance: float | str = 0.0,
         shrinkage: float | str | None = None,
         priors: object = None,
         ddof: int = 0,
@@ -125,9 +128,10 @@ class GaussianDiscriminant(TallyClassifier):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.covariance = covariance
-        self.alpha = alpha
+        self.own_covariance = own_covariance
         self.shrinkage = shrinkage
         self.priors = priors
         self.ddof = ddof
@@ -135,13 +139,55 @@ class GaussianDiscriminant(TallyClassifier):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
+
+    @classmethod
+    def from_parameters(
+        cls,
+        means: object,
+        covariance: object,
+        priors: object = None,
+        *,
+        classes: object = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> GaussianDiscriminant:
+        """Make the Bayes-optimal classifier of given Gaussians, without rows.
+
+        Parameters
+        ----------
+        means : array-like of shape (n_classes, n_features)
+            The mean of each class.
+        covariance : array-like of shape (n_features, n_features) or (n_classes, n_features, n_features)
+            One covariance for all classes (linear boundaries), or one for each.
+        priors : array-like of shape (n_classes,), default=None
+            The class prior; None: all classes are equally likely.
+        classes : array-like of shape (n_classes,), default=None
+            The labels; None: 0, 1, ….
+        feature_names : sequence of str, default=None
+            The names of the columns; None: the tables have none.
+
+        Returns
+        -------
+        GaussianDiscriminant
+            A model that predicts, samples, draws and saves. It cannot learn more rows: fit learns anew.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianDiscriminant
+        >>> model = GaussianDiscriminant.from_parameters([[0.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
+        >>> model.predict_proba([[1.0, 5.0]]).round(3).tolist()
+        [[0.5, 0.5]]
+        """
+        from tallybayes.estimators import given_parameters
+
+        return given_parameters.discriminant(cls, means, covariance, priors, classes, feature_names)
 
     # --- what the presets say otherwise ------------------------------------------------------------------------
 
     def _options(self) -> dict[str, Any]:
         return {
             "covariance": self.covariance,
-            "alpha": self.alpha,
+            "own_covariance": self.own_covariance,
             "shrinkage": self.shrinkage,
             "ddof": self.ddof,
             "tol": self.tol,
@@ -152,8 +198,8 @@ class GaussianDiscriminant(TallyClassifier):
         o = self._options()
         if o["covariance"] not in ("full", "diagonal", "spherical"):
             raise OptionError(f"covariance must be 'full', 'diagonal' or 'spherical'; got {brief(o['covariance'])}.")
-        if isinstance(o["alpha"], str) and o["alpha"] != "auto":
-            raise OptionError(f"alpha must be between 0 and 1, or 'auto'; got {brief(o['alpha'])}.")
+        if isinstance(o["own_covariance"], str) and o["own_covariance"] != "auto":
+            raise OptionError(f"own_covariance must be between 0 and 1, or 'auto'; got {brief(o['own_covariance'])}.")
         if isinstance(o["shrinkage"], str) and o["shrinkage"] not in ("ledoit-wolf", "oas", "auto"):
             raise OptionError(
                 f"shrinkage must be None, between 0 and 1, 'ledoit-wolf', 'oas' or 'auto'; got {brief(o['shrinkage'])}."
@@ -168,26 +214,28 @@ class GaussianDiscriminant(TallyClassifier):
                 f"tol must be from 0 to 1 (what varies less, beside a standard deviation of 1, does not vary); "
                 f"got {brief(o['tol'])}."
             )
-        if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
-            raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")
+        if o["own_covariance"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
+            raise OptionError("own_covariance='auto' goes with a number for shrinkage, or with shrinkage='auto'.")
         self._distribution(1)
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         o = self._options()
         gamma = 0.0 if o["shrinkage"] is None else o["shrinkage"]
-        auto = "auto" in (o["alpha"], gamma)
-        alpha = 0.5 if o["alpha"] == "auto" else o["alpha"]
+        auto = "auto" in (o["own_covariance"], gamma)
+        own_covariance = 0.5 if o["own_covariance"] == "auto" else o["own_covariance"]
         gamma = 0.5 if gamma == "auto" else gamma
         if o["covariance"] != "full":
             sphere = o["covariance"] == "spherical"
-            return GaussianAxes(ddof=o["ddof"], alpha=alpha, gamma=gamma, spherical=sphere, tol=o["tol"])
+            return GaussianAxes(
+                ddof=o["ddof"], own_covariance=own_covariance, gamma=gamma, spherical=sphere, tol=o["tol"]
+            )
         more = {"ridge": o.get("ridge", 0.0), "given": o.get("given", False)}
-        return GaussianBlock(alpha, gamma, ddof=o["ddof"], tol=o["tol"], separate=auto, **more)
+        return GaussianBlock(own_covariance, gamma, ddof=o["ddof"], tol=o["tol"], separate=auto, **more)
 
     # --- learning ----------------------------------------------------------------------------------------------
 
     def _settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
-        return self.tempered or "auto" in (self._options()["alpha"], self._options()["shrinkage"])
+        return self.tempered or "auto" in (self._options()["own_covariance"], self._options()["shrinkage"])
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         """What was chosen on the first rows stays."""
@@ -197,24 +245,27 @@ class GaussianDiscriminant(TallyClassifier):
         again = super()._choose_again(fitted)
         axes = again[0].distribution
         if isinstance(block, GaussianAxes) and isinstance(axes, GaussianAxes):
-            alpha = block.alpha if o["alpha"] == "auto" else axes.alpha
+            own_covariance = block.own_covariance if o["own_covariance"] == "auto" else axes.own_covariance
             gamma = block.gamma if o["shrinkage"] == "auto" else axes.gamma
-            return (Term(replace(axes, alpha=alpha, gamma=gamma), again[0].columns),)
+            return (Term(replace(axes, own_covariance=own_covariance, gamma=gamma), again[0].columns),)
         return again
+
+    def _chosen_on_rows(self) -> str:
+        return "alpha and shrinkage" if "auto" in (self._options()["alpha"], self._options()["shrinkage"]) else ""
 
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         o, (term,) = self._options(), fitted.terms
         given: Any = term.distribution
-        if "auto" not in (o["alpha"], o["shrinkage"]):
+        if "auto" not in (o["own_covariance"], o["shrinkage"]):
             return fitted
         grid = tuple(np.linspace(0, 1, 11).tolist())
-        alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
+        shares = grid if o["own_covariance"] == "auto" else (float(given.own_covariance),)
         gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
         losses: Any = diagonal_grid.losses if isinstance(given, GaussianAxes) else full_grid.losses
         prior, y = left_prior(fitted, self._prior()), rows.classes_of_rows
-        loss = losses(rows.of(term), y, rows.w, term.statistics, prior, alphas, gammas, given)
+        loss = losses(rows.of(term), y, rows.w, term.statistics, prior, shares, gammas, given)
         a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
-        chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
+        chosen = replace(given, own_covariance=shares[a], gamma=gammas[g])
         return replace(fitted, terms=(replace(term, distribution=chosen),))
 
     def _check_merge(self, other: ModelState) -> None:
@@ -222,11 +273,12 @@ class GaussianDiscriminant(TallyClassifier):
         mine, theirs = self._block(), other.fitted_.terms[0].distribution
         if getattr(mine, "pooled", None) != getattr(theirs, "pooled", None):
             raise MergeError(
-                "One model keeps a covariance for each class (alpha above 0, or 'auto'), the other one for all. Fit "
-                "both with the same alpha."
+                "One model keeps a covariance for each class (own_covariance above 0, or 'auto'), the other one for "
+                "all. Fit both with the same own_covariance."
             )
 
     def _require_adding(self) -> None:
+        super()._require_adding()
         block = self._block() if self._fitted() else None
         if getattr(block, "given", False):
             raise OptionError(
@@ -259,7 +311,7 @@ class GaussianDiscriminant(TallyClassifier):
     # --- attributes --------------------------------------------------------------------------------------------
 
     def _linear(self) -> bool:
-        return bool(self._block().alpha == 0)
+        return bool(self._block().own_covariance == 0)
 
     def _block(self) -> Any:
         return self.fitted_.terms[0].distribution
@@ -272,7 +324,7 @@ class GaussianDiscriminant(TallyClassifier):
     @property
     def means_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the mean of each class."""
-        part = cast("Means", params_of(self, "means_", Record))
+        part = cast("Means", self._params_of("means_", Record))
         return read_only(part.mean)
 
     @property
@@ -282,10 +334,10 @@ class GaussianDiscriminant(TallyClassifier):
         return np.exp(self._parameters().prior)
 
     @property
-    def alpha_(self) -> float:
-        """float: α as given or chosen."""
-        self._require_attribute("alpha_")
-        return float(self._block().alpha)
+    def own_covariance_(self) -> float:
+        """float: The weight of each class's own covariance, as given or chosen."""
+        self._require_attribute("own_covariance_")
+        return float(self._block().own_covariance)
 
     @property
     def shrinkage_(self) -> Any:
@@ -295,7 +347,7 @@ class GaussianDiscriminant(TallyClassifier):
         if not isinstance(d.gamma, str):
             return d.gamma
         if isinstance(d, GaussianAxes):
-            return d.class_amounts(statistics_of(self, "shrinkage_", GaussianStatistics))
+            return d.class_amounts(self._statistics_of("shrinkage_", GaussianStatistics))
         s = self._block_statistics()
         return cov.class_amounts(s, s.written(d.pooled), d)
 
@@ -308,7 +360,7 @@ class GaussianDiscriminant(TallyClassifier):
         self._require_attribute("covariance_")
         block = self._block()
         if isinstance(block, GaussianAxes):
-            found = [np.diag(v) for v in params_of(self, "covariance_", GaussianParams).var]
+            found = [np.diag(v) for v in self._params_of("covariance_", GaussianParams).var]
             return found[0] if self._linear() else found
         assert isinstance(block, GaussianBlock)
         statistics = self._block_statistics()
@@ -325,7 +377,7 @@ class GaussianDiscriminant(TallyClassifier):
         self._require_attribute("n_parameters_")
         K, d = len(self.classes_), self.schema_.d
         shape = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self._options()["covariance"]]
-        own = K if self.alpha_ == 1 else 1 if self.alpha_ == 0 else K
+        own = K if self.own_covariance_ == 1 else 1 if self.own_covariance_ == 0 else K
         return K * d + own * shape + K - 1
 
 
@@ -340,20 +392,21 @@ def left_prior(fitted: Fitted, priors: object) -> LeftPrior:
 
 
 class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
-    """Friedman's (1989) discriminant: α between LDA and QDA, γ towards spheres, both chosen unless given.
+    """Friedman's (1989) discriminant: w between LDA and QDA, γ towards spheres, both chosen unless given.
 
-    P(x | class k) = N(mean_k, Σ_k),  Σ_k(α, γ) = (1 − γ) Σ_k(α) + γ (tr Σ_k(α) / d) I,  Σ_k(α) = α S_k + (1 − α) Σ;
-    S_k: the covariance of class k, Σ: that of all classes about their own means.
+    P(x | class k) = N(mean_k, Σ_k),  Σ_k(w, γ) = (1 − γ) Σ_k(w) + γ (tr Σ_k(w) / d) I,  Σ_k(w) = w S_k + (1 − w) Σ;
+    S_k: the covariance of class k, Σ: that of all classes about their own means; w: own_covariance, which is 1 − λ of
+    Friedman; γ: shrinkage.
 
     Parameters
     ----------
-    alpha : float between 0 and 1, or 'auto', default='auto'
+    own_covariance : float between 0 and 1, or 'auto', default='auto'
         1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries). 'auto': the
         value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows learned; it stays when more are
         added.
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default='auto'
         A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance towards
-        its own variances by the amount those rules give. 'auto': chosen as for alpha, together with it.
+        its own variances by the amount those rules give. 'auto': chosen as for own_covariance, together with it.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
         is in the order of ``classes_``; a dict or a Series goes by label.
@@ -369,6 +422,10 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -378,8 +435,8 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         The class prior in use.
     covariance_ : ndarray of shape (n_features, n_features), or a list of them
         One matrix if all classes share it, else one for each class.
-    alpha_ : float
-        α as given or chosen.
+    own_covariance_ : float
+        The weight of each class's own covariance, as given or chosen.
     shrinkage_ : float, or ndarray of shape (n_classes,)
         γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
     n_parameters_ : int
@@ -416,13 +473,13 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     >>> from sklearn.datasets import load_iris
     >>> from tallybayes import RegularizedDiscriminantAnalysis
     >>> model = RegularizedDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
-    >>> 0 <= model.alpha_ <= 1
+    >>> 0 <= model.own_covariance_ <= 1
     True
     """
 
     def __init__(
         self,
-        alpha: float | str = "auto",
+        own_covariance: float | str = "auto",
         shrinkage: float | str | None = "auto",
         *,
         priors: object = None,
@@ -431,8 +488,9 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
-        self.alpha = alpha
+        self.own_covariance = own_covariance
         self.shrinkage = shrinkage
         self.priors = priors
         self.ddof = ddof
@@ -440,7 +498,8 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     def _options(self) -> dict[str, Any]:
-        given = {"alpha": self.alpha, "shrinkage": self.shrinkage, "ddof": self.ddof, "tol": self.tol}
+        given = {"own_covariance": self.own_covariance, "shrinkage": self.shrinkage, "ddof": self.ddof, "tol": self.tol}
         return {**given, "covariance": "full"}

@@ -9,23 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.encoding import RAW_LIMIT
-from tallybayes.data.labels import positions
+from tallybayes.data.labels import check_weights, positions, read_labels
 from tallybayes.data.output_tables import build_table
-from tallybayes.distributions.capabilities import seen_columns
+from tallybayes.distributions.capabilities import NoLikelihood, capability, seen_columns
 from tallybayes.distributions.capabilities import sizes as code_counts
+from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.errors import LabelError, OptionError, brief, listing
-from tallybayes.estimators.inputs import random_of
+from tallybayes.estimators.parameters import random_of
 from tallybayes.model.fitted import Fitted
+from tallybayes.model.predictor import Predictor
 from tallybayes.model.term import Term
-from tallybayes.utils.array_types import Array
+from tallybayes.utils.array_types import Array, Floats
+
+LIKELIHOODS = ("joint", "conditional", "class_conditional", "prior")
+MOST_ROWS = 2**31  # that are drawn at once
 
 
 def sample(fitted: Fitted, n: int, y: object, random_state: object) -> tuple[Any, Array]:
     """Rows drawn from a model with parameters, and their classes."""
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise OptionError(f"n must be a whole number of at least 1; got {brief(n)}.")
-    rng = np.random.default_rng(random_of(random_state).randint(2**31 - 1, size=4))
-    codes = _classes_to_draw(fitted, int(n), y, rng)
+    rng, rows = random_generator(n, random_state)
+    codes = classes_to_draw(fitted, rows, y, rng)
     columns: list[Any] = [None] * fitted.schema.d
     for term in fitted.terms:
         drawn = term.distribution.sample(term.params, codes, rng)
@@ -36,6 +39,46 @@ def sample(fitted: Fitted, n: int, y: object, random_state: object) -> tuple[Any
             if needs != "levels" and not met[i]:  # no row had a value: there is none to draw
                 columns[j] = ("numbers", np.full(len(codes), np.nan))
     return build_table(fitted.schema, columns, rng), fitted.classes[codes]
+
+
+def random_generator(n: object, random_state: object) -> tuple[np.random.Generator, int]:
+    """What n rows are drawn with, and n."""
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n < MOST_ROWS:
+        raise OptionError(f"n must be a whole number of at least 1 and below {MOST_ROWS:,}; got {brief(n)}.")
+    return np.random.default_rng(random_of(random_state).randint(2**31 - 1, size=4)), int(n)
+
+
+def log_likelihood(
+    predictor: Predictor, X: object, y: object, kind: str, by_class: bool, sample_weight: object
+) -> float | dict[Any, float]:
+    """Σ over rows of log p(x, y), log P(y | x), log p(x | y) or log P(y); by class of the row on request."""
+    if kind not in LIKELIHOODS:
+        raise OptionError(f"kind must be one of {', '.join(map(repr, LIKELIHOODS))}; got {brief(kind)}.")
+    fitted = predictor.fitted
+    if kind in ("joint", "class_conditional"):
+        for term in fitted.terms:
+            density = capability(term.distribution, NoLikelihood)
+            refusal = None if density is None or isinstance(density, GaussianBlock) else density.no_likelihood()
+            if refusal is not None:
+                raise OptionError(f"{refusal} kind='conditional' needs no density.")
+    rows = predictor.read(X)
+    found, labels = read_labels(y, rows.n)
+    at = positions(labels, fitted.classes)
+    if (at < 0).any():
+        raise LabelError(
+            f"{brief(labels[int(np.argmin(at))])} is not a class of this model: it has no likelihood there."
+        )
+    codes = at[found]
+    w = check_weights(sample_weight, rows.n)
+    if kind == "conditional":
+        value = predictor.answer(rows, "log_proba")[np.arange(rows.n), codes]
+    else:
+        value = np.zeros(rows.n) if kind == "prior" else predictor.likelihood(rows)[np.arange(rows.n), codes]
+        value = value + (0.0 if kind == "class_conditional" else fitted.prior[codes])
+    value = value if w is None else np.where(w > 0, w * value, 0.0)
+    if not by_class:
+        return float(value.sum())
+    return {label: float(value[codes == k].sum()) for k, label in enumerate(fitted.classes.tolist())}
 
 
 def describe(fitted: Fitted, column: str | int) -> dict[Any, dict[str, float]]:
@@ -50,13 +93,19 @@ def describe(fitted: Fitted, column: str | int) -> dict[Any, dict[str, float]]:
     return {label: term.distribution.describe(term.params, i, k, words) for k, label in enumerate(labels)}
 
 
-def _classes_to_draw(fitted: Fitted, n: int, y: Any, rng: np.random.Generator) -> NDArray[np.int32]:
+def classes_to_draw(
+    fitted: Fitted, n: int, y: Any, rng: np.random.Generator, log_share: Floats | None = None
+) -> NDArray[np.int32]:
+    """The number of the class of each row: as given, or drawn (by default from the prior)."""
     if y is None:
-        share = np.exp(fitted.prior)
+        share = np.exp(fitted.prior if log_share is None else log_share)
         return rng.choice(fitted.K, size=n, p=share / share.sum()).astype(np.int32)
-    labels = np.full(n, y, dtype=object) if np.ndim(y) == 0 else np.asarray(y, dtype=object)
+    try:
+        labels = np.full(n, y, dtype=object) if np.ndim(y) == 0 else np.asarray(y, dtype=object)
+    except ValueError:  # lists of several lengths
+        raise OptionError(f"y must be one label or {n} of them; got {brief(y)}.") from None
     if labels.shape != (n,):
-        raise OptionError(f"y must be one label or {n} of them; got {labels.shape[0]}.")
+        raise OptionError(f"y must be one label or {n} of them; got the shape {labels.shape}.")
     codes = positions(labels, fitted.classes)
     if (codes < 0).any():
         bad = labels[int(np.argmin(codes))]

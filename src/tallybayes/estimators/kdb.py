@@ -67,6 +67,10 @@ class KDB(LearnedNetwork):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -128,6 +132,7 @@ class KDB(LearnedNetwork):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.k = k
         self.schema = schema
@@ -141,6 +146,7 @@ class KDB(LearnedNetwork):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -189,7 +195,7 @@ class KDB(LearnedNetwork):
     def selected_(self) -> list[str]:
         """list of str: the columns that speak for or against a class, by falling information."""
         self._require_attribute("selected_")
-        told: dict[int, float] = {}
+        information: dict[int, float] = {}
         for term in self.fitted_.terms:
             network = term.distribution
             if isinstance(network, FamilyNetwork):
@@ -197,8 +203,8 @@ class KDB(LearnedNetwork):
                 blind = network.blind
             else:
                 with_class, blind = _told_alone(term.statistics), ()
-            told |= {term.columns[j]: float(with_class[j]) for j in range(len(with_class)) if j not in blind}
-        return [self.schema_.name(j) for j in sorted(told, key=lambda j: -told[j])]
+            information |= {term.columns[j]: float(with_class[j]) for j in range(len(with_class)) if j not in blind}
+        return [self.schema_.name(j) for j in sorted(information, key=lambda j: -information[j])]
 
 
 def _selected(fitted: Fitted, term: Term, order: list[int], rows: Rows) -> Term:

@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tallybayes.data.encoding.to_numbers import kinds_are_settled
-from tallybayes.data.labels import positions, read_classes, union, warn_unsavable
+from tallybayes.data.encoding.encoded import kinds_are_settled
+from tallybayes.data.labels import Target, positions, read_classes, read_target, union, warn_unsavable
 from tallybayes.data.leakage import warn_about_leakage
+from tallybayes.data.row_store import store_of
 from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table
-from tallybayes.data.target import Target, read_target
-from tallybayes.errors import LabelError, listing
-from tallybayes.estimators import class_weights, half_life, tempered
-from tallybayes.estimators.inputs import warn_ambiguous
-from tallybayes.estimators.learned_rows import known_rows
-from tallybayes.model.fitted import Fitted, count, tally
-from tallybayes.model.rows import aligned, cut_columns, encode_rows
-from tallybayes.utils.array_types import Array
+from tallybayes.errors import (
+    AmbiguousColumnWarning,
+    ForgetError,
+    LabelError,
+    MergeError,
+    OptionError,
+    TallybayesError,
+    brief,
+    is_number,
+    listing,
+    warn,
+)
+from tallybayes.estimators import row_memory
+from tallybayes.model import temperature
+from tallybayes.model.fast_row import FastRow
+from tallybayes.model.fitted import GONE, Fitted, count, tally
+from tallybayes.model.rows import Rows, aligned, cut_columns, encode_rows, read_rows
+from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.progress import stage, telling
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
+    from tallybayes.estimators.state import ModelState
+    from tallybayes.receipts import Receipt
 
-Model = TypeVar("Model", bound="TallyClassifier")
+Model = TypeVar("Model", bound="GenerativeClassifier")
 
 
 def learn(
-    model: TallyClassifier,
+    model: GenerativeClassifier,
     X: object,
     y: object,
     sample_weight: object,
@@ -45,13 +59,17 @@ def learn(
     with telling(type(model).__name__, bool(model.verbose)):
         stage("reading")
         table = read_table(X)
-        target, left = half_life.aged(read_target(y, table.n, sample_weight), model.half_life)
+        target, left = aged(read_target(y, table.n, sample_weight), model.half_life)
         if whole:
             warn_about_leakage(table, target)
+        if model.memory == "rows":
+            _learn_kept(model, table, target, classes, fresh, whole)
+            return
         if fresh:
+            model.__dict__.pop("_rows", None)
             _learn_first(model, table, target, classes, whole)
             return
-        all_of_it = _with_more(model, model._again(), table, class_weights.weighed(model, target), classes, left)
+        all_of_it = _with_more(model, model._again(), table, weighed(model, target), classes, left)
         if later:
             model._hold(all_of_it)
         else:
@@ -59,13 +77,13 @@ def learn(
 
 
 def _with_more(
-    model: TallyClassifier, before: Fitted, table: Table, target: Target, classes: object, left: float
+    model: GenerativeClassifier, before: Fitted, table: Table, target: Target, classes: object, left: float
 ) -> Fitted:
     """What was learned before, so much of it as is left, and these rows."""
     who, schema, terms = type(model).__name__, before.schema, before.terms
     table = aligned(table, schema, who)
     target, closed = labels_of(target, classes, before)
-    class_weights.check_named(model.class_weight, target.classes, closed)
+    check_named(model.class_weight, target.classes, closed)
     stage("cutting and encoding")
     schema = cut_columns(table, schema, terms, target)
     stage("counting")
@@ -75,15 +93,15 @@ def _with_more(
     return replace(before.add(new), closed=closed)
 
 
-def _learn_first(model: TallyClassifier, table: Table, target: Target, classes: object, whole: bool) -> None:
+def _learn_first(model: GenerativeClassifier, table: Table, target: Target, classes: object, whole: bool) -> None:
     """The first rows settle what the columns are, and whatever else is chosen on rows."""
-    who, balanced = type(model).__name__, class_weights.balanced(model, target)
-    target = class_weights.weighed(model, target, balanced)
+    who, balanced = type(model).__name__, balanced_weights(model, target)
+    target = weighed(model, target, balanced)
     counted = None if target.w is None else target.y >= 0
     schema = infer_schema(table, model._given_schema(), model._kind, model._reads_text, who, counted)
     table = align(table, schema, who)
     target, closed = labels_of(target, classes, None)
-    class_weights.check_named(model.class_weight, target.classes, closed or whole)
+    check_named(model.class_weight, target.classes, closed or whole)
     schema = model._suit(table, schema, target)
     terms = model._choose(schema)
     stage("cutting and encoding")
@@ -98,14 +116,15 @@ def _learn_first(model: TallyClassifier, table: Table, target: Target, classes: 
         if model.tempered:
             stage("leaving each row out, for the temperature")
             prior = model._prior()
-            chosen = tempered.choose_temperature(fitted.estimate(prior), rows, prior, model._start)
+            chosen = temperature.choose_temperature(fitted.estimate(prior), rows, prior, model._start)
     else:
         stage("counting")
         fitted = tally(table, schema, terms, {}, who, target, closed)
     stage("estimating")
     model._keep(fitted)
-    tempered.take(model, chosen)
-    model.__dict__.pop("class_weight_", None)
+    model._take_temperature(chosen)
+    for name in ("class_weight_", "privacy_loss_", "_given_parameters"):
+        model.__dict__.pop(name, None)
     if balanced is not None:
         model.class_weight_ = balanced
     warn_unsavable(fitted.classes)
@@ -113,17 +132,96 @@ def _learn_first(model: TallyClassifier, table: Table, target: Target, classes: 
         warn_ambiguous(schema)
 
 
-def forget(model: TallyClassifier, X: object, y: object, sample_weight: object) -> None:
+def _learn_kept(
+    model: GenerativeClassifier, table: Table, target: Target, classes: object, fresh: bool, whole: bool
+) -> None:
+    """memory='rows': first rows are fitted in the order of the store; more are checked, and fitted when needed."""
+    rows = store_of(table, target)
+    if not fresh:
+        before, kept = model._held.fitted, row_memory.rows_of(model)
+        checked = _with_more(model, before, table, weighed(model, target), classes, 1.0)
+        row_memory.keep(model, kept.add(rows), checked)
+        return
+    if not rows.n:
+        _learn_first(model, table, target, classes, whole)  # raises
+    try:
+        _learn_first(model, rows.table(), rows.target(), classes, whole)
+    except TallybayesError:
+        _learn_first(model.copy(), table, target, classes, whole)  # the same error, with the caller's row numbers
+        raise
+    model.__dict__.pop("loo_log_proba_", None)  # the rows stand in another order now
+    model.__dict__["_rows"] = rows
+
+
+def refit(model: GenerativeClassifier) -> None:
+    """memory='rows': the fit of the rows that are kept."""
+    rows, held = row_memory.rows_of(model), model._held
+    held.stale, before = False, held.fitted  # while it is fitted, hooks look at what is held
+    try:
+        if rows.n:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what there is to say was said at the fit
+                _learn_first(model, rows.table(), rows.target(), before.classes if before.closed else None, False)
+            model.__dict__.pop("loo_log_proba_", None)
+        else:
+            model._hold(before.emptied())
+    except BaseException:
+        held.stale = True
+        raise
+
+
+def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> None:
     """Removes rows that were learned."""
     with model._learning():
         model._check_options()
         model._require_adding()
+        model._require_exact()
+        if model.memory == "rows":
+            model._require_fit()
+            table = aligned_rows(model, read_table(X))
+            gone = store_of(table, read_target(model._labels(y), table.n, sample_weight))
+            row_memory.keep(model, row_memory.rows_of(model).subtract(gone))
+            return
         _, old = known_rows(model, X, y, sample_weight, "Cannot forget rows of class {}: never learned.")
         model._keep(model._again().subtract(old))
 
 
+def forget_with_receipt(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> Receipt:
+    """The same, with a record of it."""
+    from tallybayes import receipts  # when it is called: receipts know of models, models not of them
+
+    with model._learning():
+        recorded = receipts.RecordedForgetting(model)
+        recorded.forget(X, y, sample_weight)
+        return recorded.receipt()
+
+
+def forget_from(
+    model: Model,
+    source: Any,
+    target: str | Sequence[str],
+    weight: str | None,
+    columns: Sequence[str] | None,
+    receipt: bool,
+) -> Model | Receipt:
+    """Removes all rows of a source, or none."""
+    from tallybayes import receipts
+    from tallybayes.engines import learn_and_predict
+
+    with model._learning():
+        model._require_fit()
+        other = model.copy()
+        recorded = receipts.RecordedForgetting(other) if receipt else None
+        forget_batch = other.forget if recorded is None else recorded.forget
+        for X, y, w in learn_and_predict.read_batches(model, source, target, weight, columns):
+            forget_batch(X, y, w)
+        made = None if recorded is None else recorded.receipt()
+        model._become(other, other.fitted_)
+        return model if made is None else made
+
+
 def learn_from(
-    model: TallyClassifier,
+    model: GenerativeClassifier,
     source: Any,
     target: str | Sequence[str],
     weight: str | None,
@@ -136,10 +234,196 @@ def learn_from(
     with model._learning():
         model._check_options()
         model._require_adding()
-        half_life.require_no_order(model)
+        model._require_exact()
+        require_no_order(model)
         found = learn_and_predict.learn(model, source, target, weight, columns, plan)
+        if model.memory == "rows":
+            _keep_found(model, found)
+            return
         other = found.copy()
         model._become(other, model._again().merge(found.fitted_) if model._fitted() else found.fitted_)
+
+
+def _keep_found(model: GenerativeClassifier, found: Any) -> None:
+    """memory='rows': the rows that an engine has read."""
+    rows = row_memory.rows_of(found)
+    if not rows.n:
+        raise OptionError(
+            "memory='rows' keeps every row, and a database counts rows where they are. Read them into a table for fit, "
+            "or use memory='sums'."
+        )
+    if not model._fitted():
+        model.__dict__.update(found.__getstate__())
+    else:
+        row_memory.replace_rows(model, row_memory.rows_of(model).add(rows))
+
+
+def aligned_rows(model: GenerativeClassifier, table: Table) -> Table:
+    """A table as it was given, after the columns that the model needs were found in it."""
+    aligned(table, model._held.fitted.schema, type(model).__name__)
+    return table
+
+
+# --- rows that were learned before ------------------------------------------------------------
+
+
+def known_rows(model: ModelState, X: object, y: object, sample_weight: object, refusal: str) -> tuple[Rows, Fitted]:
+    """Rows of known classes, and their statistics. refusal: what to say of other classes."""
+    fitted = model.fitted_
+    with kinds_are_settled():
+        rows = read_rows(
+            used_categories(read_table(X)), fitted.schema, fitted.terms, fitted.sizes(), type(model).__name__, grow=True
+        )
+    target = weighed(model, read_target(model._labels(y), rows.n, sample_weight))
+    rows = rows.of_target(target.within(fitted.classes, refusal))
+    return rows, count(rows, fitted.terms, fitted.classes)
+
+
+def used_categories(table: Table) -> Table:
+    """The table with types that list only categories which its rows have: a name that was forgotten stays away."""
+    if table.columns is None:
+        return table
+    columns = []
+    for c in table.columns:
+        if c.storage == "coded" and c.declared is not None and c.kind != "binary":
+            used, codes = np.unique(c.values, return_inverse=True)
+            there = used[used >= 0]
+            scale = None if c.scale is None else tuple(c.scale[v] for v in there.tolist())
+            codes = (codes.reshape(-1) - (len(used) - len(there))).astype(np.int32)
+            declared = tuple(c.declared[v] for v in there.tolist())
+            c = replace(c, values=codes, declared=declared, scale=scale)
+        columns.append(c)
+    return replace(table, columns=tuple(columns))
+
+
+def learned_rows(model: ModelState, X: object, y: object, sample_weight: object) -> Rows:
+    """Rows that the statistics hold; ForgetError if they do not."""
+    rows, given = known_rows(model, X, y, sample_weight, "No rows of class {} were learned.")
+    try:
+        model.fitted_.subtract(given)
+    except ForgetError:
+        raise ForgetError(
+            "These rows (or so much weight of them) cannot have been learned: without them a count or a sum of "
+            "squares would fall below zero. Give rows that this model has learned, with their weights."
+        ) from None
+    return rows
+
+
+def leave_one_out(model: ModelState, X: object, y: object, sample_weight: object) -> Floats:
+    """log P(class | x) of rows that were learned, each by the model without the row."""
+    rows = learned_rows(model, X, y, sample_weight)
+    fitted, how = model._parameters(), (rows, model._prior(), model._start)
+    return temperature.posterior(*fitted.without_only_rows(*how, *fitted.leave_one_out(*how)), model._beta)
+
+
+def temper(model: ModelState, X: object, y: object, sample_weight: object) -> None:
+    """Chooses the temperature again."""
+    with model._learning():
+        rows = learned_rows(model, X, y, sample_weight)
+        model._take_temperature(temperature.choose_temperature(model._parameters(), rows, model._prior(), model._start))
+
+
+# --- the weights of rows: class_weight and half_life ----------------------------------------
+
+
+def require_given_weights(model: ModelState) -> None:
+    """OptionError if the weights of classes need all rows at once."""
+    if isinstance(model.class_weight, str) and model.memory != "rows":
+        raise OptionError(
+            "class_weight='balanced' needs all rows at once, so it goes with fit alone. To learn in parts give the "
+            "weights as a dict, such as the class_weight_ of a model that was fitted on some of the rows."
+        )
+
+
+def balanced_weights(model: ModelState, target: Target) -> dict[object, float] | None:
+    """What 'balanced' finds on all rows: n / (K n_c); None where it is not asked for."""
+    if not isinstance(model.class_weight, str):
+        return None
+    there = target.y >= 0
+    w = None if target.w is None else target.w[there]
+    weight = np.bincount(target.y[there], weights=w, minlength=len(target.classes))
+    share = weight.sum() / (len(weight) * np.maximum(weight, np.finfo(np.float64).tiny))
+    return dict(zip(target.classes.tolist(), share.tolist(), strict=True))
+
+
+def weighed(model: ModelState, target: Target, found: Mapping[object, float] | None = None) -> Target:
+    """The rows with the weights of their classes. found: those of 'balanced', if this is a fit."""
+    given = model.class_weight
+    if given is None:
+        return target
+    by_label = (found or model.__dict__.get("class_weight_", {})) if isinstance(given, str) else given
+    assert isinstance(by_label, Mapping)
+    share: Floats = np.array([float(by_label.get(label, 1.0)) for label in target.classes.tolist()])
+    own = np.append(share, 1.0)[target.y]  # −1, no class, reads the last
+    return replace(target, w=own if target.w is None else target.w * own)
+
+
+def check_named(given: object, classes: Array, all_there: bool) -> None:
+    """OptionError if a weight is of no class, and a class has none: a label that was misspelled.
+
+    all_there: no other class may come. Else only what differs from a class in its case or type is refused, since the
+    class of any other may come later. Weights for more than all classes are taken, as scikit-learn does: a fold may
+    lack a rare one.
+    """
+    if not isinstance(given, Mapping):
+        return
+    known = classes.tolist()
+    without = [label for label in known if label not in given]
+    unknown = [label for label in given if label not in set(known)]
+    if not all_there:
+        near = {str(label).casefold() for label in without}
+        unknown = [label for label in unknown if str(label).casefold() in near]
+    if unknown and without:
+        raise OptionError(
+            f"class_weight names [{listing(unknown)}], and the classes are [{listing(known)}]. Name them as they "
+            "are in y; a class without a weight counts once."
+        )
+
+
+def check_same_weights(one: ModelState, two: ModelState) -> None:
+    """MergeError if the rows of the two were weighed differently."""
+    mine, theirs = (m.__dict__.get("class_weight_", getattr(m, "class_weight", None)) for m in (one, two))
+    if mine != theirs:
+        raise MergeError(
+            "The two models weigh the classes differently (class_weight). Give both the same weights as a dict."
+        )
+
+
+def decay(model: ModelState, factor: float) -> None:
+    """All that was learned counts factor times as much."""
+    model._require_fit()
+    if not (type(factor) is float or is_number(factor)) or not 0 < factor <= 1:  # a stream may do so at each row
+        raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
+    with model._learning():
+        model._require_adding()
+        if model.memory == "rows":
+            row_memory.decay(model, float(factor))
+            return
+        fast_row = model._held.fast_row
+        if type(fast_row) is FastRow and fast_row.decay(float(factor)):
+            model._drop_left_out()
+        else:
+            model._keep(model._again().scale(float(factor)))
+
+
+def aged(target: Target, rows: float | None) -> tuple[Target, float]:
+    """Rows in their order, each with what is left of it when the last has come; and what is left of all before."""
+    if rows is None:
+        return target, 1.0
+    there = target.y >= 0
+    left = np.exp2((np.cumsum(there) - there.sum()) / float(rows))
+    w = left if target.w is None else target.w * left
+    y = np.where(there & (w >= GONE), target.y, -1).astype(np.int32)
+    return replace(target, y=y, w=w), float(np.exp2(-there.sum() / float(rows)))
+
+
+def require_no_order(model: ModelState) -> None:
+    """OptionError if rows fade: then their order counts, and parts that are counted apart have none."""
+    if model.half_life is not None:
+        raise OptionError(
+            "Rows that fade (half_life) are learned in their order, and rows counted in parts have none. Learn "
+            "them with fit, partial_fit or learn_one, or set half_life=None."
+        )
 
 
 # --- for engines: rows that come in many batches --------------------------------------------
@@ -149,16 +433,19 @@ def learn_batches(model: Model, batches: Iterable[Any]) -> Model:
     """Adds batches (X, y) or (X, y, weight), all or none, and estimates parameters once at the end."""
     with model._learning():
         model._require_adding()
-        class_weights.require_parts(model)
+        model._require_exact()
+        require_given_weights(model)
         other = model.copy()
         for X, y, *w in batches:
             other._learn(X, y, w[0] if w else None, None, fresh=not other._fitted(), later=True)
-        if other._fitted():
+        if other._fitted() and model.memory == "rows":
+            model.__dict__.update(other.__getstate__())
+        elif other._fitted():
             model._become(other, other.fitted_)
     return model
 
 
-def schema_of(model: TallyClassifier, X: object) -> Schema:
+def schema_of(model: GenerativeClassifier, X: object) -> Schema:
     """What a model would take the columns of a table for: no levels and no bins."""
     table = read_table(X)
     return infer_schema(table, model._given_schema(), model._kind, model._reads_text, type(model).__name__)
@@ -191,3 +478,13 @@ def _declared(classes: object, before: Fitted | None) -> Array:
             f"`classes=[{listing(given)}]` is not the same as on last call to partial_fit, was: [{listing(known)}]"
         )
     return given
+
+
+def warn_ambiguous(schema: Schema) -> None:
+    names = [schema.name(j) for j in schema.ambiguous]
+    warn(
+        f"Integer column(s) with few values taken as numbers: {listing(names, most=20)}. If they are categories say "
+        f"schema={{{names[0]!r}: 'categorical'}}; to keep them as numbers without this warning say "
+        f"schema={{{names[0]!r}: 'real'}}.",
+        AmbiguousColumnWarning,
+    )

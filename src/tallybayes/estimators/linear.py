@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tallybayes.distributions.capabilities import LinearForm, QuadraticForm, capability
+from tallybayes.distributions.capabilities import sizes as code_counts
 from tallybayes.errors import OptionError, brief, listing
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
@@ -36,6 +37,38 @@ def logistic(model: ModelState) -> LogisticRegression:
     return found
 
 
+def coefficient_names(predictor: Predictor) -> list[str]:
+    """What the columns of the linear form are: columns of numbers, or 'column=level' of levels and intervals."""
+    fitted = predictor.fitted
+    weight, _ = linear_form(predictor)
+    (term,) = fitted.terms
+    schema = fitted.schema
+    plain = [schema.name(j) for j in term.columns]
+    sizes = code_counts(term.distribution, term.statistics)
+    if weight.shape[1] == len(plain) or sizes is None:
+        return plain
+    names = []
+    for j, name, size in zip(term.columns, plain, np.asarray(sizes).tolist(), strict=True):
+        labels: list[object] = list(range(size))
+        if j in schema.levels:
+            labels = list(schema.levels[j].labels)
+        elif j in schema.cuts:
+            labels = list(schema.cuts[j].labels())
+        names += [f"{name}={label}" for label in labels]
+    assert len(names) == weight.shape[1]
+    return names
+
+
+def coefficients(model: ModelState) -> dict[Any, dict[str, float]]:
+    """Of each class (of two: the second) the intercept and the named coefficients."""
+    found, names = logistic(model), coefficient_names(model.predictor_)
+    labels = model.classes_.tolist()[1:] if len(model.classes_) == 2 else model.classes_.tolist()
+    return {
+        label: {"intercept": float(b), **dict(zip(names, w.tolist(), strict=True))}
+        for label, w, b in zip(labels, found.coef_, found.intercept_, strict=True)
+    }
+
+
 def boundary(predictor: Predictor, k: object, l: object) -> tuple[Floats, float]:  # noqa: E741
     """a and b of the boundary xᵀ a + b = 0 between two classes."""
     weight, bias = linear_form(predictor)
@@ -56,7 +89,7 @@ def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
     forms = [None if d is None else d.linear(t.params, fitted.prior) for d, t in zip(able, fitted.terms, strict=True)]
     if None in forms:
         raise OptionError(
-            "This model's boundaries are not linear. logistic() is for a shared covariance (alpha=0, "
+            "This model's boundaries are not linear. logistic() is for a shared covariance (own_covariance=0, "
             "variance='shared'), Bernoulli, Poisson, categorical and multinomial naive Bayes; quadratic() is for "
             "Gaussians with own variances."
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tallybayes.decision import check_loss
-from tallybayes.errors import OptionError, brief, listing
+from tallybayes.errors import OptionError, brief, listing, require_memory
+from tallybayes.estimators.parameters import check_label
 from tallybayes.model.priors import column_names, column_places, row_labels
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.lazy_imports import nw
@@ -19,7 +20,7 @@ Pairs = Mapping[tuple[object, object], float]
 def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[object]]:
     """The losses and the answers they are for; None is 1 for every wrong answer."""
     labels = classes.tolist()
-    named = None if answers is None else list(answers)
+    named = _named(answers)
     if named is not None and len(dict.fromkeys(named)) != len(named):
         raise OptionError(f"Each answer may stand once in answers; got {brief(named)}.")
     if loss is None:
@@ -30,7 +31,7 @@ def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[obj
             raise OptionError("answers names the rows of a matrix; a loss by labels names its answers itself.")
         found = _answers_of(pairs, labels)
         return _table(pairs, found, labels), found
-    if np.ndim(loss) == 3:
+    if _depth(loss) == 3:
         raise OptionError("Losses of each row are given with the rows: predict(X, losses=…). loss is one matrix.")
     matrix = check_loss(loss, (0, len(labels)))
     found = labels if named is None else named
@@ -40,6 +41,27 @@ def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[obj
             f"loss has {len(matrix)} rows for {len(found)} answers ({listing(list(map(str, found)))}).{hint}"
         )
     return matrix, found
+
+
+def _depth(loss: Any) -> int:
+    """How many axes there are; 0 of lists of several lengths, which are refused as no numbers."""
+    try:
+        return np.ndim(loss)
+    except ValueError:
+        return 0
+
+
+def _named(answers: Any) -> list[object] | None:
+    """The answers as a list of labels."""
+    if answers is None:
+        return None
+    single = isinstance(answers, str | bytes | Mapping) or getattr(answers, "ndim", 1) != 1
+    if single or not isinstance(answers, Iterable) or isinstance(answers, type):
+        raise OptionError(f"answers must be a list of labels; got {brief(answers)}.")
+    named = list(answers)
+    for label in named:
+        check_label("An answer", label)
+    return named
 
 
 def _answers_of(pairs: Pairs, labels: list[object]) -> list[object]:
@@ -72,13 +94,20 @@ def _known(pairs: Pairs, answers: list[object], classes: Array) -> Floats:
 
 def _right_or_wrong(answers: list[object], labels: list[object]) -> tuple[Floats, list[object]]:
     """1 for every wrong answer: an answer is right for the class of its name, so it must have one."""
-    unknown = [str(a) for a in answers if a not in labels]
+    known = set(labels)
+    unknown = [str(a) for a in answers if a not in known]
     if unknown or not answers:
         raise OptionError(
             f"Without a loss, answers must be classes ({listing(list(map(str, labels)))}); got "
             f"{listing(unknown) if unknown else 'none'}. What another answer costs, say with loss=…."
         )
-    return np.array([[float(a != t) for t in labels] for a in answers]), answers
+    require_memory(
+        len(answers) * len(labels), f"A loss for each pair of {len(answers):,} answers and {len(labels):,} classes"
+    )
+    place = {label: i for i, label in enumerate(labels)}
+    loss = np.ones((len(answers), len(labels)))
+    loss[np.arange(len(answers)), [place[a] for a in answers]] = 0.0
+    return loss, answers
 
 
 def label_array(found: Sequence[object], classes: Array) -> Array:

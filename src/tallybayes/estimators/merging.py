@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from tallybayes.data.schema import Levels, Schema
 from tallybayes.errors import MergeError, OptionError
+from tallybayes.estimators import row_memory
 from tallybayes.estimators.state import ModelState
-from tallybayes.estimators.tree import Tree
+from tallybayes.model.fitted import Fitted
 
 Model = TypeVar("Model", bound=ModelState)
 
@@ -60,27 +62,75 @@ def merge(model: ModelState, others: Iterable[object]) -> None:
     several: list[Any] = [m for other in others for m in (other if isinstance(other, Iterable) else [other])]
     if not several:
         raise OptionError("merge takes at least one fitted model.")
+    if isinstance(model, ModelState) and model.memory == "rows":
+        _merge_rows(model, several)
+        return
     for other in several:
         model._check_merge(other)
-    theirs = [other.fitted_ for other in several]
+    theirs, spent = [other.fitted_ for other in several], _spent([model, *several])
     with model._learning():
         whole = model._again()
         for fitted in theirs:
             whole = whole.merge(fitted)
         model._keep(whole)
+        _take_spent(model, spent)
+
+
+def _merge_rows(model: ModelState, others: Iterable[Any]) -> None:
+    """memory='rows': the fit of the rows of all, whatever each of them has chosen."""
+    with model._learning():
+        model._require_fit()
+        model._require_adding()
+        rows = row_memory.rows_of(model)
+        for other in others:
+            row_memory.check_merge(model, other)
+            rows = rows.add(row_memory.rows_of(other))
+        row_memory.replace_rows(model, rows)
 
 
 def merged(first: Model, others: Iterable[ModelState]) -> Model:
     """A new model of one and many others, added in a tree; parameters are estimated once, at the end."""
     first._require_fit()
     first._require_adding()
-    again, tree = first._again(), Tree()
+    if first.memory == "rows":
+        whole_of_it = first.copy()
+        _merge_rows(whole_of_it, others)
+        return whole_of_it
+    again, tree, spent = first._again(), Tree(), _spent([first])
     tree.add(again)
     for other in others:
         first._check_merge(other)
+        spent = _both(spent, _spent([other]))
         tree.add(other.fitted_)
     whole = tree.total().with_terms(again.terms)
-    return first._holding(whole, first._ready(whole))
+    made = first._holding(whole, first._ready(whole))
+    _take_spent(made, spent)
+    return made
+
+
+def _spent(models: Iterable[ModelState]) -> float | None:
+    """The sum of the privacy losses of models with noisy counts; None for exact rows, 0 for no rows."""
+    total: float | None = 0.0
+    for model in models:
+        own: float | None = model.__dict__.get("privacy_loss_")
+        total = _both(total, 0.0 if own is None and model._planned() else own)
+    return total
+
+
+def _both(a: float | None, b: float | None) -> float | None:
+    if a is None or b is None:
+        if (a or 0) + (b or 0) > 0:
+            raise MergeError(
+                "One model has counts with noise (privacy_loss_), another exact ones: together they would not be "
+                "private. Merge private models with private ones."
+            )
+        return None
+    return a + b
+
+
+def _take_spent(model: ModelState, spent: float | None) -> None:
+    if spent:
+        model.privacy_loss_ = spent
 
 
 def _models(models: Iterable[Model]) -> Iterator[Model]:
@@ -88,3 +138,67 @@ def _models(models: Iterable[Model]) -> Iterator[Model]:
         if not isinstance(model, ModelState):
             raise OptionError(f"merge_all takes fitted models of tallybayes; one is a {type(model).__name__}.")
         yield model
+
+
+class Tree:
+    """Fitted models added two by two, those of as many parts with each other."""
+
+    def __init__(self) -> None:
+        self._stack: list[tuple[int, Fitted]] = []
+        self._shared: dict[int, tuple[object, ...]] | None = None  # levels that all list first, in one order
+
+    def add(self, fitted: Fitted) -> None:
+        """Take one more, and merge those of one size.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            One more.
+        """
+        self._share(fitted)
+        height = 0
+        while self._stack and self._stack[-1][0] == height:
+            fitted = self._stack.pop()[1].merge(fitted)
+            height += 1
+        self._stack.append((height, fitted))
+
+    def total(self) -> Fitted:
+        """Merge what is left."""
+        whole = self._stack[-1][1]
+        for _, fitted in reversed(self._stack[:-1]):
+            whole = fitted.merge(whole)
+        return _in_order(whole, self._shared or {}) if len(self._stack) > 1 or self._stack[0][0] else whole
+
+    def _share(self, fitted: Fitted) -> None:
+        sizes, levels = fitted.sizes(), fitted.schema.levels
+        own = {j: levels[j].labels if j in levels else tuple(range(sizes.get(j, 0))) for j in {*levels, *sizes}}
+        if self._shared is None:
+            self._shared = own
+        self._shared = {j: _common(labels, own.get(j, ())) for j, labels in self._shared.items()}
+
+
+def _common(a: tuple[object, ...], b: tuple[object, ...]) -> tuple[object, ...]:
+    """What both begin with."""
+    if a == b:
+        return a
+    return a[: next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))]
+
+
+def _in_order(fitted: Fitted, shared: dict[int, tuple[object, ...]]) -> Fitted:
+    """The same counts, with levels beyond the shared ones sorted."""
+    moved: dict[int, Levels] = {}
+    for j, levels in fitted.schema.levels.items():
+        first = len(shared.get(j, ()))
+        labels = (*levels.labels[:first], *sorted(levels.labels[first:], key=_place))
+        if labels != levels.labels:
+            listed = {levels.labels[c] for c in levels.declared}
+            moved[j] = Levels(labels, frozenset(c for c, label in enumerate(labels) if label in listed))
+    if not moved:
+        return fitted
+    schema: Schema = fitted.schema.with_levels(moved)
+    return fitted.relevel(schema)
+
+
+def _place(label: object) -> tuple[str, object]:
+    """An order of labels of any types."""
+    return ("", label) if isinstance(label, int | float) else (type(label).__name__, label)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Self
 
+from tallybayes.data.labels import Target
 from tallybayes.data.schema import KINDS, Schema
 from tallybayes.data.table import Table
-from tallybayes.data.target import Target
 from tallybayes.distributions import distribution
 from tallybayes.errors import OptionError, brief
-from tallybayes.estimators import var_smoothing
-from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.inputs import unseen_policy
+from tallybayes.estimators import given_parameters, var_smoothing
+from tallybayes.estimators.base import GenerativeClassifier
+from tallybayes.estimators.parameters import check_var_smoothing, unseen_policy
 from tallybayes.model.distribution_selection import choose
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
@@ -20,7 +21,7 @@ from tallybayes.model.term import Term, assign, to_choose
 SHOWN = 50  # columns of a summary
 
 
-class NaiveBayes(TallyClassifier):
+class NaiveBayes(GenerativeClassifier):
     """Naive Bayes for real tables: P(class | x) ∝ P(class) Π_j P(x_j | class).
 
     Parameters
@@ -62,6 +63,10 @@ class NaiveBayes(TallyClassifier):
         the order in which they are learned, whatever their weight. None: no decay.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -119,6 +124,7 @@ class NaiveBayes(TallyClassifier):
         class_weight: object = None,
         half_life: float | None = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.distributions = distributions
         self.schema = schema
@@ -132,12 +138,39 @@ class NaiveBayes(TallyClassifier):
         self.class_weight = class_weight
         self.half_life = half_life
         self.verbose = verbose
+        self.memory = memory
 
     _reads_text = True
 
+    @classmethod
+    def from_tables(cls, priors: Mapping[Any, float], tables: Mapping[str, Mapping[Any, Mapping[Any, float]]]) -> Self:
+        """Make a model of given probabilities, without rows: for textbook examples, simulation and the Bayes risk.
+
+        Parameters
+        ----------
+        priors : dict from label to probability
+            The class prior.
+        tables : dict from column to {label: {level: probability}}
+            What `describe(column)` gives: probabilities of levels, or {"mean": …, "variance": …} of a Gaussian column.
+
+        Returns
+        -------
+        NaiveBayes
+            A model that predicts, samples, draws and saves. It cannot learn more rows: fit learns anew.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> model = NaiveBayes.from_tables({"ripe": 0.5, "unripe": 0.5}, {"sound": {
+        ...     "ripe": {"dull": 0.75, "crisp": 0.25}, "unripe": {"dull": 0.25, "crisp": 0.75}}})
+        >>> round(model.predict_proba_one({"sound": "dull"})["ripe"], 4)
+        0.75
+        """
+        return given_parameters.naive(cls, priors, tables)
+
     def _check_options(self) -> None:
         super()._check_options()
-        var_smoothing.check(self.var_smoothing)
+        check_var_smoothing(self.var_smoothing)
         unseen_policy(self.unseen)
         if self.variance not in ("own", "shared"):
             raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
@@ -161,6 +194,8 @@ class NaiveBayes(TallyClassifier):
 
     def _settles_on_rows(self, schema: Schema) -> bool:
         return bool(to_choose(schema, self.distributions, self._options())) or super()._settles_on_rows(schema)
+
+    _structure_name = "variance smoothing"
 
     def _has_structure(self) -> bool:
         return isinstance(self.var_smoothing, str)

@@ -13,8 +13,9 @@ from tallybayes.distributions.univariate.kernel_density import KernelParams
 from tallybayes.distributions.univariate.poisson import PoissonParams
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators import var_smoothing
-from tallybayes.estimators.attributes import params_of, read_only
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
+from tallybayes.estimators.parameters import check_var_smoothing
+from tallybayes.estimators.state import read_only
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-class GaussianNB(TallyClassifier):
+class GaussianNB(GenerativeClassifier):
     """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
 
     Parameters
@@ -50,6 +51,10 @@ class GaussianNB(TallyClassifier):
         the order in which they are learned, whatever their weight. None: no decay.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -111,6 +116,7 @@ class GaussianNB(TallyClassifier):
         class_weight: object = None,
         half_life: float | None = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
@@ -120,15 +126,18 @@ class GaussianNB(TallyClassifier):
         self.class_weight = class_weight
         self.half_life = half_life
         self.verbose = verbose
+        self.memory = memory
 
     def _check_options(self) -> None:
         super()._check_options()
-        var_smoothing.check(self.var_smoothing)
+        check_var_smoothing(self.var_smoothing)
         if self.variance not in ("own", "shared"):
             raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Gaussian(self.ddof, self.variance == "shared", var_smoothing.in_use(self.var_smoothing, None))
+
+    _structure_name = "variance smoothing"
 
     def _has_structure(self) -> bool:
         return isinstance(self.var_smoothing, str)
@@ -149,17 +158,17 @@ class GaussianNB(TallyClassifier):
     @property
     def theta_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the mean of each class and feature."""
-        return read_only(params_of(self, "theta_", GaussianParams).mean)
+        return read_only(self._params_of("theta_", GaussianParams).mean)
 
     @property
     def var_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the variance of each class and feature, smoothing included."""
-        return read_only(params_of(self, "var_", GaussianParams).var)
+        return read_only(self._params_of("var_", GaussianParams).var)
 
     @property
     def epsilon_(self) -> Floats:
         """ndarray of shape (n_features,): what var_smoothing adds to the variances of each feature."""
-        return read_only(params_of(self, "epsilon_", GaussianParams).epsilon)
+        return read_only(self._params_of("epsilon_", GaussianParams).epsilon)
 
     @property
     def class_prior_(self) -> Floats:
@@ -168,7 +177,7 @@ class GaussianNB(TallyClassifier):
         return np.exp(self._parameters().prior)
 
 
-class PoissonNB(TallyClassifier):
+class PoissonNB(GenerativeClassifier):
     """Poisson naive Bayes for counts: each class has its rate for each feature.
 
     Parameters
@@ -188,6 +197,10 @@ class PoissonNB(TallyClassifier):
         the order in which they are learned, whatever their weight. None: no decay.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -236,6 +249,7 @@ class PoissonNB(TallyClassifier):
         class_weight: object = None,
         half_life: float | None = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.alpha = alpha
         self.priors = priors
@@ -243,6 +257,7 @@ class PoissonNB(TallyClassifier):
         self.class_weight = class_weight
         self.half_life = half_life
         self.verbose = verbose
+        self.memory = memory
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -259,7 +274,7 @@ class PoissonNB(TallyClassifier):
     @property
     def rate_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the mean count of each class and feature, as smoothed by alpha."""
-        return read_only(params_of(self, "rate_", PoissonParams).rate)
+        return read_only(self._params_of("rate_", PoissonParams).rate)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -267,7 +282,7 @@ class PoissonNB(TallyClassifier):
         return tags
 
 
-class KernelNB(TallyClassifier):
+class KernelNB(GenerativeClassifier):
     """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
 
     Parameters
@@ -288,6 +303,10 @@ class KernelNB(TallyClassifier):
         the order in which they are learned, whatever their weight. None: no decay.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -337,6 +356,7 @@ class KernelNB(TallyClassifier):
         class_weight: object = None,
         half_life: float | None = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.bandwidth = bandwidth
         self.priors = priors
@@ -344,6 +364,7 @@ class KernelNB(TallyClassifier):
         self.class_weight = class_weight
         self.half_life = half_life
         self.verbose = verbose
+        self.memory = memory
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Kernel(self.bandwidth)
@@ -351,4 +372,4 @@ class KernelNB(TallyClassifier):
     @property
     def bandwidth_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the bandwidth of each class and feature."""
-        return read_only(params_of(self, "bandwidth_", KernelParams).bandwidth)
+        return read_only(self._params_of("bandwidth_", KernelParams).bandwidth)

@@ -16,14 +16,15 @@ from tallybayes.errors import TableError
 from tallybayes.model.fast_row import FastRow, open_fast_row
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
     from tallybayes.estimators.state import Held
 
 COMPILED = "compiled"
+KEEPS_ROWS = "memory='rows' keeps each row, and fits again before the next prediction"
 MOST_WEIGHT = 1e10  # a row of more goes through a table, which looks out for overflow; also in cpp/bind/one_row.cpp
 
 
-def learn_locked(model: TallyClassifier, row: Any, y: object, sample_weight: float) -> None:
+def learn_locked(model: GenerativeClassifier, row: Any, y: object, sample_weight: float) -> None:
     """A row that is not usual, or came while somebody had the lock; after it others may do without."""
     with model._learning():
         held: Held | None = model.__dict__.get("_held")
@@ -41,10 +42,11 @@ def learn_locked(model: TallyClassifier, row: Any, y: object, sample_weight: flo
             return
         model.partial_fit([given], [y], sample_weight=[sample_weight])
         model._drop_left_out()  # a first row that chose a temperature
-        opened(model)
+        if model.memory != "rows":
+            opened(model)
 
 
-def forget_one(model: TallyClassifier, row: Any, y: object, sample_weight: float) -> None:
+def forget_one(model: GenerativeClassifier, row: Any, y: object, sample_weight: float) -> None:
     """Removes one row that was learned."""
     with model._learning():
         given, row = _both_forms(model.__dict__.get("_held"), row)
@@ -55,10 +57,11 @@ def forget_one(model: TallyClassifier, row: Any, y: object, sample_weight: float
                 model._drop_left_out()
             return
         model.forget([given], [y], sample_weight=[sample_weight])
-        opened(model)
+        if model.memory != "rows":
+            opened(model)
 
 
-def proba_through_table(model: TallyClassifier, held: Held, row: Any, proba: Any) -> dict[Any, float]:
+def proba_through_table(model: GenerativeClassifier, held: Held, row: Any, proba: Any) -> dict[Any, float]:
     """P(label | row) of a row that the fast path does not take as it is."""
     given: object = row
     if type(row) is not dict or not held.plain:
@@ -72,7 +75,7 @@ def proba_through_table(model: TallyClassifier, held: Held, row: Any, proba: Any
     return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
 
 
-def why(model: TallyClassifier) -> str:
+def why(model: GenerativeClassifier) -> str:
     """'compiled', or why one row takes longer than microseconds."""
     fast_row = model._held.fast_row or opened(model)
     if isinstance(fast_row, str):
@@ -82,11 +85,17 @@ def why(model: TallyClassifier) -> str:
     return COMPILED
 
 
-def opened(model: TallyClassifier) -> FastRow | str:
+def opened(model: GenerativeClassifier) -> FastRow | str:
     """The fast path for the model as it is now, or why there is none."""
     with model._learning():
         if not model.fitted_.weight.sum() > 0:
             return "the model has no rows"
+        if model.memory == "rows":
+            return KEEPS_ROWS
+        if "privacy_loss_" in model.__dict__:
+            return "its counts have noise: it learns and forgets no rows"
+        if model.__dict__.get("_given_parameters"):
+            return "the model was made from given parameters"
         if model._held.fast_row is None:
             model._held.fast_row = open_fast_row(model._parameters(), model._prior(), model._learning())
         return model._held.fast_row
@@ -104,7 +113,7 @@ def _both_forms(held: Held | None, row: Any) -> tuple[object, Any]:
     return given, schema.without_extra(expanded) if schema.extra else expanded
 
 
-def _fast_row_for(model: TallyClassifier, y: object, w: object) -> FastRow | None:
+def _fast_row_for(model: GenerativeClassifier, y: object, w: object) -> FastRow | None:
     """The fast path, if there is one and these look like a label and a weight."""
     held: Held | None = model.__dict__.get("_held")
     if held is None or type(held.fast_row) is not FastRow or y is None:
@@ -112,7 +121,7 @@ def _fast_row_for(model: TallyClassifier, y: object, w: object) -> FastRow | Non
     return held.fast_row if isinstance(w, (float, int)) and 0 < w <= MOST_WEIGHT else None
 
 
-def _weight_of(model: TallyClassifier, y: object, sample_weight: float) -> float:
+def _weight_of(model: GenerativeClassifier, y: object, sample_weight: float) -> float:
     """What a row of this class weighs; 0 for the way through a table."""
     given = model.class_weight
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +95,14 @@ class Outputs:
         for t, codes in enumerate(each):
             out[:, t] = self.labels[t][codes]
         return out
+
+    @property
+    def combinations(self) -> list[str]:
+        """What each class is called: the labels of its combination, as in 'a=1, b=0'."""
+        rows = [v.tolist() for v in self.labels]
+        return [
+            ", ".join(f"{name}={label}" for name, label in zip(self.names, row, strict=True)) for row in product(*rows)
+        ]
 
     def groups(self, wanted: Sequence[Sequence[str]]) -> tuple[tuple[int, ...], ...]:
         """Tell which classes a column does not tell apart.

@@ -15,9 +15,9 @@ from tallybayes.utils import notebook
 from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
-Model = TypeVar("Model", bound="TallyClassifier")
+Model = TypeVar("Model", bound="GenerativeClassifier")
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,6 +104,8 @@ class PriorShift:
 
 def with_prior(model: Model, priors: object) -> Model:
     """A copy of a model under another class prior."""
+    if callable(priors):
+        raise OptionError(f"priors must be None, 'uniform', 'laplace' or one number per class; got {brief(priors)}.")
     with model._learning():  # two looks at one model
         fitted, learned = model._parameters(), model.fitted_
     found = log_prior(fitted.weight, fitted.classes, priors)
@@ -117,7 +119,7 @@ def with_prior(model: Model, priors: object) -> Model:
     return other
 
 
-def adapt_prior(model: TallyClassifier, X: object, tol: float, max_iter: int) -> PriorShift:
+def adapt_prior(model: GenerativeClassifier, X: object, tol: float, max_iter: int) -> PriorShift:
     """The class prior of unlabelled rows by EM (Saerens et al. 2002), and a test whether it moved."""
     if not is_number(tol) or tol < 0:
         raise OptionError(f"tol must be a finite number of at least 0; got {brief(tol)}.")

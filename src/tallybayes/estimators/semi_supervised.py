@@ -1,8 +1,9 @@
-"""SemiSupervised: rows without a label help to find the classes, by EM on the tallies."""
+"""SemiSupervised: EM on the sufficient statistics, from labelled and unlabelled rows or from unlabelled ones alone."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,18 +14,19 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.data.labels import read_some_labels, recode
+from tallybayes.data.labels import check_weights, read_some_labels, recode
 from tallybayes.data.table import read_table
-from tallybayes.data.target import check_weights
 from tallybayes.distributions.capabilities import LogPrior, NoLikelihood, capability
-from tallybayes.errors import OptionError, UnseenCategoryWarning, brief, is_number, warn
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.errors import LabelError, OptionError, UnseenCategoryWarning, brief, is_number, warn
+from tallybayes.estimators.base import GenerativeClassifier
+from tallybayes.estimators.parameters import check_label, check_single_values, random_of
 from tallybayes.estimators.wrapper import Wrapper
-from tallybayes.model.fitted import count
+from tallybayes.model.fitted import count, count_parameters
 from tallybayes.model.rows import read_rows
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.lazy_imports import nw
 
-NOTHING = 1e-30  # a share of a row that cannot be told from none
+NOTHING = 1e-30  # a share of a row that is as good as none
 IMPOSSIBLE = -1e9  # the log density of a row that no class can explain: worse than any, and yet a number
 
 
@@ -35,6 +37,9 @@ class SemiSupervised(Wrapper):
     alpha (Laplace smoothing is a Dirichlet prior). With maximum-likelihood or smoothed estimates every EM step
     increases this. Otherwise (ddof=1, shrinkage, kernel densities) a step that decreases it is not taken, and learning
     ends there.
+
+    With `n_classes` there is no label at all: EM fits a mixture of so many components, from several starts (k-means on
+    the numeric columns; without any, random rows), and keeps the most likely. ``bic_`` compares numbers of components.
 
     A model file holds the fitted estimator: ``save(model.estimator_, path)``, not the wrapper.
 
@@ -50,6 +55,12 @@ class SemiSupervised(Wrapper):
         How many steps EM takes at most; if they are not enough, a ConvergenceWarning says so.
     tol : float, default=1e-6
         Stop when a step raises the mean over rows of what is climbed by less.
+    n_classes : int, default=None
+        Number of components of a mixture, for rows without any label: ``fit(X)``. Its classes are 0, 1, ….
+    n_init : int, default=5
+        How many starts a mixture has; used with n_classes only.
+    random_state : int, RandomState or None, default=0
+        What the starts are drawn with; used with n_classes only.
 
     Attributes
     ----------
@@ -61,6 +72,8 @@ class SemiSupervised(Wrapper):
         How many steps were taken.
     converged_ : bool
         Whether EM came to rest before max_iter.
+    bic_ : float
+        With n_classes: −2 Σ log p(x) + (number of parameters) log n, the less the better.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     n_features_in_ : int
@@ -75,6 +88,12 @@ class SemiSupervised(Wrapper):
     >>> model = SemiSupervised(GaussianNB()).fit(X, ["low", "low", None, None, "high", "high", None, None])
     >>> model.estimator_.class_count_.round(2).tolist()
     [4.0, 4.0]
+
+    Without labels:
+
+    >>> mixture = SemiSupervised(GaussianNB(), n_classes=2).fit(X)
+    >>> mixture.estimator_.class_count_.round(2).tolist()
+    [4.0, 4.0]
     """
 
     def __init__(
@@ -85,24 +104,30 @@ class SemiSupervised(Wrapper):
         weight: float = 1.0,
         max_iter: int = 100,
         tol: float = 1e-6,
+        n_classes: int | None = None,
+        n_init: int = 5,
+        random_state: object = 0,
     ) -> None:
         self.estimator = estimator
         self.unlabelled = unlabelled
         self.weight = weight
         self.max_iter = max_iter
         self.tol = tol
+        self.n_classes = n_classes
+        self.n_init = n_init
+        self.random_state = random_state
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Learn from the labelled rows, then from all.
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
+        """Learn from the labelled rows, then from all; with n_classes, from rows without labels.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the counts.
-        y : array-like of shape (n_rows,)
-            The class label of each row, and None (or the mark `unlabelled`) where there is none.
+        y : array-like of shape (n_rows,), default=None
+            The class label of each row, and None (or the mark `unlabelled`) where there is none. With n_classes: None.
         sample_weight : array-like of shape (n_rows,), default=None
             How many times each row counts; None counts each once.
 
@@ -117,6 +142,14 @@ class SemiSupervised(Wrapper):
             If the estimator is no density, or needs all rows to have labels.
         """
         self._check_options()
+        self.__dict__.pop("bic_", None)
+        if self.n_classes is not None:
+            return self._fit_mixture(X, y, sample_weight)
+        if y is None:
+            raise LabelError(
+                "SemiSupervised requires y to be passed, but the target y is None. For rows without any label say "
+                "n_classes, the number of components of the mixture."
+            )
         table = read_table(X)
         codes, labels = read_some_labels(y, table.n, self.unlabelled)
         found = check_weights(sample_weight, table.n)
@@ -124,11 +157,7 @@ class SemiSupervised(Wrapper):
         # Rows of weight 0 are absent, but their levels are known: all models on the way have the same ones.
         known = labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w)
         first = clone(self.estimator).set_params(tempered=False).fit(X, *known)
-        for term in first.fitted_.terms:
-            density = capability(term.distribution, NoLikelihood)
-            refusal = None if density is None else density.no_likelihood()
-            if refusal is not None:
-                raise OptionError(refusal)
+        _check_density(first)
         _tell_marks(labels.tolist(), self.unlabelled is None and bool((codes >= 0).all()))
         climb = _Climb(first, X, recode(codes, labels, first.classes_), (codes < 0) & (w > 0), w, float(self.weight))
         model, loglik, converged = climb.run(self.max_iter, self.tol)
@@ -140,8 +169,47 @@ class SemiSupervised(Wrapper):
             warn(f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.", ConvergenceWarning)
         return self
 
+    def _fit_mixture(self, X: object, y: object, sample_weight: object) -> Self:
+        """EM from no label: the best of several starts."""
+        K = self.n_classes
+        if not isinstance(K, int | np.integer) or isinstance(K, bool) or K < 1:
+            raise OptionError(f"n_classes must be a whole number of at least 1; got {brief(K)}.")
+        if not isinstance(self.n_init, int | np.integer) or isinstance(self.n_init, bool) or self.n_init < 1:
+            raise OptionError(f"n_init must be a whole number of at least 1; got {brief(self.n_init)}.")
+        if self.estimator.tempered or self.estimator.class_weight is not None or self.weight != 1:
+            raise OptionError("tempered=True, class_weight and weight need labels: leave them out with n_classes.")
+        table = read_table(X)
+        if y is not None and (read_some_labels(y, table.n, self.unlabelled)[0] >= 0).any():
+            raise OptionError("n_classes is for rows without any label; leave it out to learn from labelled rows.")
+        found = check_weights(sample_weight, table.n)
+        w = np.ones(table.n) if found is None else found
+        there = np.flatnonzero(w > 0)
+        if len(there) < K:
+            raise OptionError(f"A mixture of {K} components needs at least {K} rows; got {len(there)}.")
+        rng, best = random_of(self.random_state), None
+        for _ in range(int(self.n_init)):
+            labels, some = _start(X, table.n, there, int(K), rng)
+            first = clone(self.estimator).fit(X, labels, np.where(some, w, 0.0))
+            _check_density(first)
+            nobody, everybody = np.full(table.n, -1, dtype=np.int32), w > 0
+            climb = _Climb(first, X, nobody, everybody, w, 1.0)
+            climb.labelled = climb.labelled.emptied()
+            model, loglik, converged = climb.run(self.max_iter, self.tol)
+            if best is None or loglik[-1] > best[1][-1]:
+                best = model, loglik, converged
+        assert best is not None
+        self.estimator_, self.loglik_, self.converged_ = best
+        self.n_iter_ = len(self.loglik_)
+        density = np.where(w > 0, w * np.maximum(self.estimator_.score_samples(X), IMPOSSIBLE), 0.0).sum()
+        self.bic_ = float(-2 * density + count_parameters(self.estimator_.predictor_.fitted) * np.log(w.sum()))
+        if not self.converged_:
+            warn(f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.", ConvergenceWarning)
+        return self
+
     def _check_options(self) -> None:
-        if not isinstance(self.estimator, TallyClassifier):
+        check_single_values(self)
+        check_label("unlabelled", self.unlabelled)
+        if not isinstance(self.estimator, GenerativeClassifier):
             raise OptionError(
                 "SemiSupervised works on the tallies of this library's estimators; got "
                 f"{type(self.estimator).__name__}. For others see sklearn.semi_supervised.SelfTrainingClassifier."
@@ -229,7 +297,7 @@ class SemiSupervised(Wrapper):
         return self._fitted().score_samples(X, priors=priors)
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Tell the share of rows whose class is told right.
+        """Compute the share of rows whose class is predicted right.
 
         Parameters
         ----------
@@ -243,14 +311,68 @@ class SemiSupervised(Wrapper):
         Returns
         -------
         accuracy : float
-            From 0 to 1. A row of a class that was never learned is told wrong.
+            From 0 to 1. A row of a class that was never learned is predicted wrong.
         """
         return self._fitted().score(X, y, sample_weight)
 
-    def _fitted(self) -> TallyClassifier:
+    def _fitted(self) -> GenerativeClassifier:
         check_is_fitted(self, "estimator_")
-        model: TallyClassifier = self.estimator_
+        model: GenerativeClassifier = self.estimator_
         return model
+
+
+def _check_density(model: GenerativeClassifier) -> None:
+    """Refuses a model without a likelihood to climb."""
+    for term in model.fitted_.terms:
+        density = capability(term.distribution, NoLikelihood)
+        refusal = None if density is None else density.no_likelihood()
+        if refusal is not None:
+            raise OptionError(refusal)
+
+
+def _start(
+    X: object, n: int, there: NDArray[np.intp], K: int, rng: np.random.RandomState
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A class of each row, and which rows start with it: k-means on numeric columns; without any, random rows."""
+    labels, some = np.arange(n) % K, np.zeros(n, dtype=bool)
+    numbers = _numeric(X)
+    if numbers is None:
+        few = rng.permutation(there)[: max(len(there) // 3, K)]
+        labels[few] = np.arange(len(few)) % K
+        some[few] = True
+        return labels, some
+    from sklearn.cluster import KMeans
+
+    x = numbers[there]
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without a value
+        scale = np.nanstd(x, axis=0)
+        z = np.nan_to_num((x - np.nanmean(x, axis=0)) / np.where(scale > 0, scale, 1.0))
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than classes
+        found = KMeans(K, n_init=1, init="random", random_state=rng).fit(z).labels_
+    for k in np.setdiff1d(np.arange(K), found):  # every class starts with a row
+        found[rng.randint(len(found))] = k
+    labels[there] = found
+    some[there] = True
+    return labels, some
+
+
+def _numeric(X: Any) -> Floats | None:
+    """The columns of finite numbers; None if there are none, or the table is sparse."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        names = [name for name, kind in frame.schema.items() if kind.is_numeric()]
+        columns = [frame[name].to_numpy().astype(np.float64) for name in names]
+    elif isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
+        names = [k for k in X[0] if all(is_number(v) or v is None for v in (row.get(k) for row in X))]
+        columns = [np.array([row.get(name) for row in X], dtype=np.float64) for name in names]
+    else:
+        try:
+            columns = list(np.asarray(X, dtype=np.float64).T)
+        except (TypeError, ValueError):
+            columns = []
+    columns = [np.where(np.isinf(c), np.nan, c) for c in columns]
+    return np.column_stack(columns) if columns and columns[0].ndim else None
 
 
 def _tell_marks(labels: list[object], all_labelled: bool) -> None:
@@ -267,7 +389,7 @@ class _Climb:
 
     def __init__(
         self,
-        first: TallyClassifier,
+        first: GenerativeClassifier,
         X: object,
         codes: NDArray[np.int32],
         open_rows: NDArray[Any],
@@ -281,7 +403,7 @@ class _Climb:
         self.rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), who, grow=True)
         self.labelled = replace(fitted, schema=self.rows.schema)
 
-    def run(self, max_iter: int, tol: float) -> tuple[TallyClassifier, Floats, bool]:
+    def run(self, max_iter: int, tol: float) -> tuple[GenerativeClassifier, Floats, bool]:
         """The best model, what was climbed after each step, and whether the top was reached."""
         model, history = self.first, list[float]()
         if self.share == 0 or not self.open.any():
@@ -300,7 +422,7 @@ class _Climb:
                 return model, np.array(history), True
         return model, np.array(history), False
 
-    def joint(self, model: TallyClassifier) -> Floats:
+    def joint(self, model: GenerativeClassifier) -> Floats:
         """log P(x, class). A level of an unlabelled row may be new to the first model: that is no mistake here."""
         predictor = model.predictor_
         if predictor.options.unseen == "error":
@@ -317,7 +439,7 @@ class _Climb:
         P[P < NOTHING] = 0.0
         return np.asarray(P)
 
-    def counted(self, P: Floats) -> TallyClassifier:
+    def counted(self, P: Floats) -> GenerativeClassifier:
         """The model of the labelled rows and these shares of the others: class by class, without a copy of a row."""
         total = self.labelled
         for k in range(total.K):
@@ -326,7 +448,7 @@ class _Climb:
             total = total.add(count(self.rows.labelled(y, w), total.terms, total.classes))
         return self.first._holding(total)
 
-    def height(self, model: TallyClassifier, joint: Floats) -> float:
+    def height(self, model: GenerativeClassifier, joint: Floats) -> float:
         """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""
         start = model.predictor_.start
         # a class ruled out stays so; a row of weight 0 is absent, and 0 · −inf no number
@@ -336,7 +458,7 @@ class _Climb:
         return float(labelled + self.share * (self.w[self.open] @ evidence) + penalty(model))
 
 
-def penalty(model: TallyClassifier) -> float:
+def penalty(model: GenerativeClassifier) -> float:
     """The log prior that the smoothing of a model stands for, up to a constant: EM climbs it with the likelihood."""
     predictor, asked = model.predictor_, model._prior()
     of_classes = float(predictor.start.sum()) if isinstance(asked, str) and asked == "laplace" else 0.0

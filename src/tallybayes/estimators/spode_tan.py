@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import CUT, Coded
+from tallybayes.data.labels import Target, read_target
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
-from tallybayes.data.target import Target, read_target
 from tallybayes.distributions.networks.counted_sets import CountedSets
 from tallybayes.distributions.networks.family_network import FamilyNetwork
 from tallybayes.distributions.networks.joint_counts import GRID
 from tallybayes.distributions.networks.joint_statistics import JointParams
 from tallybayes.distributions.univariate.categorical import Categorical
 from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing
-from tallybayes.estimators import class_weights
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
+from tallybayes.estimators.learning import weighed
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows, read_rows
-from tallybayes.model.term import Term, named
+from tallybayes.model.term import Term, refused
 from tallybayes.structure.graph import Graph, shown
 from tallybayes.structure.high_cardinality import apart, set_apart
 from tallybayes.structure.search import best_tree, by_information, one_parent
@@ -35,7 +35,7 @@ Labelled = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and 
 CUTS = ("mdl", "frequency", "width")
 
 
-class NetworkClassifier(TallyClassifier):
+class NetworkClassifier(GenerativeClassifier):
     """What the networks share: one group of columns, as levels or intervals; structure chosen once and kept. Beside it
     stand those whose tables no rows can fill."""
 
@@ -47,6 +47,7 @@ class NetworkClassifier(TallyClassifier):
     priors: object
     unseen: str
     _can_be_other = False
+    _structure_name = "network structure"
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -153,8 +154,10 @@ class LearnedNetwork(NetworkClassifier):
         term = network_term(fitted)
         if term is None:
             return fitted
-        with named(fitted.schema, term.columns, type(self).__name__):
+        try:
             found = self._learn_parents(replace(fitted, terms=(term,)), rows)
+        except _core.BadValue as e:
+            raise refused(e, fitted.schema, term.columns, type(self).__name__) from None
         return replace(fitted, terms=(found, *(t for t in fitted.terms if t is not term)))
 
     def _check_role(self, schema: Schema) -> None:
@@ -203,7 +206,7 @@ class LearnedNetwork(NetworkClassifier):
                 refusal = "relearn takes rows among those learned: these have the label(s) {}."
                 rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
                 rows = rows.of_target(
-                    class_weights.weighed(self, read_target(y, rows.n, sample_weight)).within(fitted.classes, refusal)
+                    weighed(self, read_target(y, rows.n, sample_weight)).within(fitted.classes, refusal)
                 )
                 if not (rows.classes_of_rows >= 0).any():
                     raise LabelError("relearn takes rows among those learned: these have no weight at all.")
@@ -251,6 +254,10 @@ class TAN(LearnedNetwork):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -310,6 +317,7 @@ class TAN(LearnedNetwork):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.root = root
         self.schema = schema
@@ -322,6 +330,7 @@ class TAN(LearnedNetwork):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     _role = "root"
 
@@ -382,6 +391,10 @@ class SPODE(LearnedNetwork):
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
+    memory : {'sums', 'rows'}, default='sums'
+        'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
+        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
+        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -440,6 +453,7 @@ class SPODE(LearnedNetwork):
         tempered: bool = False,
         class_weight: object = None,
         verbose: bool = False,
+        memory: str = "sums",
     ) -> None:
         self.superparent = superparent
         self.schema = schema
@@ -452,6 +466,7 @@ class SPODE(LearnedNetwork):
         self.tempered = tempered
         self.class_weight = class_weight
         self.verbose = verbose
+        self.memory = memory
 
     _role = "superparent"
 

@@ -6,31 +6,37 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakSet
 
 import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.encoding import CUT
+from tallybayes.data.packed_rows import pack, unpack
 from tallybayes.data.schema import Kind, Schema
-from tallybayes.errors import MergeError, ModelFileError, OptionError, brief
-from tallybayes.estimators import class_weights, half_life, tempered
-from tallybayes.estimators.options import check_single_values
+from tallybayes.errors import MergeError, ModelFileError, OptionError, brief, is_number
+from tallybayes.estimators import row_memory
+from tallybayes.estimators.learning import check_same_weights
+from tallybayes.estimators.parameters import check_shared, check_weights
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
-from tallybayes.estimators.tempered import LEARNED, Tempered
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted
+from tallybayes.model.forgotten_levels import without_forgotten
 from tallybayes.model.predictor import PredictionOptions, Predictor
 from tallybayes.model.priors import log_prior
+from tallybayes.model.temperature import MAX_BETA, MIN_BETA, Temperature
 from tallybayes.model.term import Term, same_shape
 from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
+    from tallybayes.data.labels import Target
     from tallybayes.data.table import Table
-    from tallybayes.data.target import Target
     from tallybayes.distributions import Distribution
     from tallybayes.model.rows import Rows
+
+
+R = TypeVar("R")
 
 
 @lru_cache(maxsize=1)
@@ -52,6 +58,32 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_locks)
 
 
+LEARNED = ", until other rows are learned"
+
+
+class Tempered:
+    """An attribute that only a model with a temperature has; where it is not, its error says what to turn on."""
+
+    def __init__(self, until: str = "") -> None:
+        self.until = until
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, owner: type) -> object:
+        if model is None:
+            raise AttributeError(self.name)  # of the class itself there is none
+        held = model.__dict__.get("_held")
+        if held is not None and held.stale:  # memory='rows': the fit that chooses it is still to come
+            model.fitted_  # noqa: B018
+            if self.name in model.__dict__:
+                return model.__dict__[self.name]
+        raise AttributeError(
+            f"This {owner.__name__} has no {self.name}: it is there after fit with tempered=True or temper(X, y)"
+            f"{self.until}."
+        )
+
+
 class Held:
     """What was learned, and what was made of it: with parameters, compiled, opened for single rows."""
 
@@ -60,6 +92,7 @@ class Held:
         self.plain = fitted.schema.expansion is None and not fitted.schema.extra  # rows are read as they are given
         self.predictor: Predictor | None = None
         self.fast_row: FastRow | str | None = None  # a text: why there is none; None: not tried yet
+        self.stale = False  # memory='rows': other rows are kept than these statistics are of
 
     def lock_out(self) -> None:
         """Rows that come without the lock have to take it from now on: there is more to do than to learn them."""
@@ -71,7 +104,11 @@ class Held:
         if isinstance(self.fast_row, FastRow):
             fitted = self.fast_row.catch_up(self.fitted)
             if fitted is not self.fitted:
-                self.fitted, self.estimated, self.predictor = fitted, None, None
+                left = without_forgotten(fitted, self.fitted)
+                if left is not fitted:  # codes have moved: the fast path is made anew
+                    self.lock_out()
+                    self.fast_row = None
+                self.fitted, self.estimated, self.predictor = left, None, None
 
 
 class ModelState(BaseEstimator):  # type: ignore[misc]
@@ -88,6 +125,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
     verbose: bool = False
     half_life: float | None = None
     class_weight: object = None
+    memory: str = "sums"
     class_weight_: dict[object, float]
     if TYPE_CHECKING:
         temperature_: float
@@ -95,11 +133,14 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         loo_score_: float
     else:
         loo_log_proba_, loo_score_, temperature_ = Tempered(LEARNED), Tempered(LEARNED), Tempered()
+    privacy_loss_: float  # the privacy loss of noisy counts, see privacy/private_counts.py; exact counts have none
     _held: Held
     _lock: _core.Lock
     _kind: Kind = "real"  # of a numeric column of which nothing else is known
     _can_be_other = True  # unseen='other' is a choice
     _reads_text = False  # a column of texts by their words
+    _memories: tuple[str, ...] = ("sums", "rows")
+    _structure_name = "options"  # what `_structure` chooses, as a receipt names it
     # what follows from fitted_; then scikit-learn's objects for routing, and what was said of each row learned
     _held_elsewhere = frozenset(("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_"))
     _not_kept = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
@@ -108,13 +149,8 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
-        check_single_values(self)
-        if not isinstance(self.tempered, bool | np.bool_):
-            raise OptionError(f"tempered must be True or False; got {brief(self.tempered)}.")
-        if not isinstance(self.verbose, bool | np.bool_ | int):
-            raise OptionError(f"verbose must be True or False; got {brief(self.verbose)}.")
-        class_weights.check(self.class_weight)
-        half_life.check(self.half_life)
+        check_shared(self)
+        row_memory.check(self)
 
     def _distribution(self, d: int) -> Distribution:
         """The distribution of all d columns, from the parameters."""
@@ -152,6 +188,10 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """Whether `_structure` chooses something; if not, the first rows are not kept encoded."""
         return type(self)._structure is not ModelState._structure
 
+    def _chosen_on_rows(self) -> str:
+        """What `_structure` has chosen, in words; empty if nothing."""
+        return self._structure_name if self._has_structure() else ""
+
     def _settles_on_rows(self, schema: Schema) -> bool:
         """Whether something is chosen on the first rows: bins, a structure, options, a temperature."""
         return self.tempered or self._has_structure() or bins_on_rows(self, schema)
@@ -171,6 +211,19 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     def _require_adding(self) -> None:
         """Raises OptionError if rows cannot be added to what was learned, nor removed."""
+        if self.__dict__.get("_given_parameters"):
+            raise OptionError(
+                f"This {type(self).__name__} was made from given parameters, not from rows: nothing can be added or "
+                "removed. fit(X, y) learns anew."
+            )
+
+    def _require_exact(self) -> None:
+        """Raises OptionError if the counts have noise: exact rows beside them would not be private."""
+        if "privacy_loss_" in self.__dict__:
+            raise OptionError(
+                f"The counts of this {type(self).__name__} have noise (privacy_loss_={self.privacy_loss_:g}): it "
+                "learns and forgets no rows. Merge it with the private counts of other rows, or fit it again."
+            )
 
     def _check_merge(self, other: ModelState) -> None:
         """Raises an error if the two do not add, and there is more to say than that their terms differ."""
@@ -178,12 +231,24 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         if type(other) is not type(self):
             raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         self._require_adding()
-        class_weights.check_same(self, other)
+        other._require_adding()
+        check_same_weights(self, other)
 
-    def _check_held(self, fitted: Fitted) -> None:  # noqa: ARG002
+    def _check_held(self, fitted: Fitted) -> None:
         """Raises ValueError if what is held besides the statistics (it comes from a file) does not suit them."""
-        tempered.check(self._beta)
-        class_weights.check_kept(self.__dict__.get("class_weight_"))
+        beta, weights = self._beta, self.__dict__.get("class_weight_")
+        if not is_number(beta) or not MIN_BETA <= beta <= MAX_BETA:
+            raise ValueError(f"its temperature is {beta!r:.40}")
+        if weights is not None and not isinstance(weights, dict):
+            raise ValueError("its class_weight_ is no dict")
+        spent = self.__dict__.get("privacy_loss_", 1.0)
+        if not isinstance(spent, float) or not 0 < spent < np.inf:
+            raise ValueError(f"its privacy_loss_ is {spent!r:.40}")
+        try:
+            check_weights(weights or {})
+        except OptionError as e:
+            raise ValueError(str(e)) from None
+        row_memory.check_kept(self, fitted)
 
     @property
     def _unseen(self) -> str:
@@ -199,9 +264,10 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """Fitted: the model as data: schema, classes, and the statistics of each term; what a model file holds."""
         self._require_fit()
         held = self._held
-        if not isinstance(held.fast_row, FastRow):  # no row can come while we look
+        if not isinstance(held.fast_row, FastRow) and not held.stale:  # no row can come while we look
             return held.fitted
         with self._learning():
+            self._refit_if_stale()
             self._held.settle()
             return self._held.fitted
 
@@ -214,7 +280,8 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         if ready is not None and not isinstance(held.fast_row, FastRow) and ready.options == options:
             return ready
         with self._learning():  # another thread may be learning on the fast path, or making the same
-            held = self._held
+            self._refit_if_stale()
+            held, options = self._held, self._prediction_options()
             held.settle()
             if held.predictor is None:
                 held.estimated = held.estimated or self._estimated(held.fitted)
@@ -247,7 +314,9 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
     def _kept(self) -> dict[str, object]:
         """Attributes besides parameters and `fitted_`: what else a copy of the model needs."""
         without = self._held_elsewhere | self._not_kept | set(self._get_param_names())
-        return {name: value for name, value in vars(self).items() if name not in without}
+        found = {name: value for name, value in vars(self).items() if name not in without}
+        rows = found.pop("_rows", None)
+        return {**found, "_rows": pack(rows)} if rows is not None and self.memory == "rows" else found
 
     def _restore(self, fitted: Fitted, kept: Mapping[str, object]) -> Fitted:
         """Takes over a stored model, and returns its statistics with the terms that the parameters ask for."""
@@ -255,7 +324,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
             known = name in self._held_elsewhere or hasattr(type(self), name) or name in vars(self)
             if known or not name.isidentifier() or name.startswith("__"):
                 raise ModelFileError(f"{type(self).__name__} cannot have the attribute {name!r:.60}.")
-            setattr(self, name, value)
+            setattr(self, name, unpack(value) if name == "_rows" else value)
         self._check_held(fitted)
         self._check_options()
         terms = self._choose_again(fitted)
@@ -285,6 +354,8 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """What was learned, to be read and added to with the parameters as they are now."""
         self._check_options()
         fitted = self.fitted_
+        if self.memory != "rows":
+            self.__dict__.pop("_rows", None)  # memory was changed: from here on there are sums alone
         terms = self._choose_again(fitted)
         if not same_shape(terms, fitted.terms):
             raise OptionError(
@@ -320,6 +391,9 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         else:
             self.__dict__.pop("feature_names_in_", None)
 
+    def _refit_if_stale(self) -> None:
+        """With memory='rows': fits the rows that are kept, if they have changed since the last fit."""
+
     def _holding(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
         """A copy that has learned something else."""
         other = self.copy()
@@ -338,8 +412,30 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         for stale in ("loo_log_proba_", "loo_score_"):
             self.__dict__.pop(stale, None)
 
+    def _take_temperature(self, chosen: Temperature | None) -> None:
+        """What a fit has chosen, None where it was not asked to."""
+        self._drop_left_out()
+        self.__dict__.pop("temperature_", None)
+        if chosen is not None:
+            self._held.lock_out()  # the next row has to take away what is said here of those before it
+            self.temperature_, self.loo_log_proba_, self.loo_score_ = chosen
+
+    def _params_of(self, name: str, kind: type[R]) -> R:
+        """The parameters of the only term, for a fitted attribute of that name."""
+        self._require_attribute(name)
+        params: Any = self._parameters().terms[0].params
+        assert isinstance(params, kind)
+        return params
+
+    def _statistics_of(self, name: str, kind: type[R]) -> R:
+        """The sufficient statistics of the only term, for a fitted attribute of that name."""
+        self._require_attribute(name)
+        statistics: Any = self.fitted_.terms[0].statistics
+        assert isinstance(statistics, kind)
+        return statistics
+
     def _learning(self) -> _core.Lock:
-        """The lock of this model, one writer at a time: what several threads teach it is all learned."""
+        """The lock of this model, one writer at a time: what several threads add is all learned."""
         lock: _core.Lock | None = self.__dict__.get("_lock")
         if lock is None:
             lock = self.__dict__.setdefault("_lock", _core.Lock())
@@ -408,3 +504,10 @@ def bins_on_rows(model: ModelState, schema: Schema) -> bool:
     terms = [t for t in model._choose(replace(schema, cuts=cuts)) if t.distribution.needs in ("cuts", "codes")]
     coded = [j for t in terms for j in t.columns[: len(t.columns) - getattr(t.distribution, "reals", 0)]]
     return any(schema.kinds[j] in CUT and j not in cuts for j in coded)
+
+
+def read_only(value: Array) -> Array:
+    """What people read is not what they may write: a view of the model's own array."""
+    value = value.view()
+    value.flags.writeable = False
+    return value

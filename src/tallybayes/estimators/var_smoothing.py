@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions import Gaussian, LogGaussian
 from tallybayes.distributions.capabilities import leave_one_out
-from tallybayes.errors import OptionError, brief, is_number
+from tallybayes.estimators.parameters import AUTO
 from tallybayes.estimators.state import ModelState
 from tallybayes.model import temperature
 from tallybayes.model.fitted import Fitted
@@ -19,16 +19,9 @@ from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
 from tallybayes.utils.progress import stage, step
 
-AUTO = "auto"
 GRID = (1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 PLAIN = GRID[0]
 CELLS = 1 << 21  # rows × columns × classes that judge
-
-
-def check(given: Any) -> None:
-    """OptionError unless it is a number of at least 0, or 'auto'."""
-    if not (isinstance(given, str) and given == AUTO) and (not is_number(given) or given < 0):
-        raise OptionError(f"var_smoothing must be a number of at least 0, or 'auto'; got {brief(given)}.")
 
 
 def in_use(given: Any, fitted: Fitted | None) -> float:

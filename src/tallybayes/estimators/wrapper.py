@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 
 from tallybayes.errors import OptionError, brief
+from tallybayes.estimators.parameters import check_single_values
 from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     def _check_estimator(self) -> None:
         """Raises an OptionError unless there is an estimator to clone and fit."""
+        check_single_values(self)
         given = self.estimator
         if isinstance(given, type):
             raise OptionError(f"estimator must be a classifier, not its class: write {given.__name__}().")

@@ -60,7 +60,7 @@ class LargestClass:
 
 
 class Logistic:
-    """Logistic regression: labels one-hot, words counted, numbers scaled, gaps filled by the mean and marked."""
+    """Logistic regression: one-hot labels, words counted, numbers scaled, missing values marked and at the mean."""
 
     classes_: Array
 

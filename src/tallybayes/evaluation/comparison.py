@@ -90,12 +90,12 @@ class Comparison:
         Rows whose class was in no training part.
     container : str, default='numpy'
         What kind of frame `to_frame` gives: that of the table that was compared on.
-    telltale : str, default=None
+    leaking_column : str, default=None
         A column that alone tells the class of every row, where the best model makes no mistake: perhaps the answer.
 
     Attributes
     ----------
-    rows, classes, folds, entries, unscored, container, telltale
+    rows, classes, folds, entries, unscored, container, leaking_column
         As above.
     best : str
         The name of the entry with the lowest log-loss.
@@ -119,7 +119,7 @@ class Comparison:
     entries: tuple[Entry, ...]
     unscored: int = 0  # rows whose class was in no training part
     container: str = "numpy"
-    telltale: str | None = None
+    leaking_column: str | None = None
 
     @property
     def best(self) -> str:
@@ -130,11 +130,11 @@ class Comparison:
     def advice(self) -> str:
         """str: which to use, and why, in a sentence or two."""
         found = _advice([e for e in self.entries if not e.error])
-        if self.telltale is None:
+        if self.leaking_column is None:
             return found
         return (
-            f"Column {self.telltale!r} alone tells the class of every row: it may be the answer itself. Leave it out "
-            f"unless it is known before the class is. {found}"
+            f"Column {self.leaking_column!r} alone tells the class of every row: it may be the answer itself. Leave it "
+            f"out unless it is known before the class is. {found}"
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -255,16 +255,23 @@ class Comparison:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         rows: list[list[str]] = []
+        done = [[getattr(e.scores, measure) for measure in MEASURES] for e in self.entries if not e.error]
+        most = [max((s.value + s.se for s in each), default=1.0) for each in zip(*done, strict=True)]
+        names = [e.name for e in self.entries]
+        best = names.index(self.best) if self.best in names else None
         for e in self.entries:
             if e.error:
                 rows.append([e.name, "", "", "", "", "", "", e.error])
                 continue
             scores = [getattr(e.scores, measure) for measure in MEASURES]
-            cells = [f"{c.value:.4f} ± {c.se:.4f}" for c in scores]
+            cells = [
+                notebook.bar(c.value, top, f"{c.value:.4f} ± {c.se:.4f}", c.se)
+                for c, top in zip(scores, most, strict=True)
+            ]
             rows.append([e.name, *cells, _time(e.fit_seconds), _time(e.predict_seconds), ""])
         head = ["", "accuracy", "log-loss", "Brier", "calibration", "fit", "predict", ""]
         about = [notebook.paragraph(self.advice), notebook.paragraph(self._note())]
-        return notebook.page(notebook.table(head, rows, words=(0, 7)), *about)
+        return notebook.page(notebook.table(head, rows, words=(0, 7), best=best), *about)
 
 
 def _time(seconds: Floats) -> str:
@@ -277,9 +284,9 @@ def _advice(entries: Sequence[Entry]) -> str:
     best = ours[0]
     text = f"Use {best.name}: its probabilities are the best of the family (log-loss {best.scores.log_loss.value:.4g})"
     if len(ours) > 1:
-        gap, se = _gap(ours[1], best)
-        sure = "clearly" if gap > 2 * se else "but not clearly"
-        text += f", {sure} ahead of {ours[1].name} ({gap:.3g} ± {se:.2g})"
+        difference, se = _difference(ours[1], best)
+        sure = "clearly" if difference > 2 * se else "but not clearly"
+        text += f", {sure} ahead of {ours[1].name} ({difference:.3g} ± {se:.2g})"
     text += "."
     simple = next((e for e in ours[1:] if not e.ensemble), None)
     if best.ensemble and simple is not None:
@@ -296,9 +303,9 @@ def _tempering(by_name: Mapping[str, Entry]) -> str:
     for name, plain in by_name.items():
         tempered = by_name.get(f"{name}{TEMPERED}")
         if tempered is not None:
-            gap, se = _gap(plain, tempered)
+            difference, se = _difference(plain, tempered)
             one, two = plain.scores.log_loss.value, tempered.scores.log_loss.value
-            if gap > 2 * se:
+            if difference > 2 * se:
                 return (
                     f" tempered=True takes {name} from {one:.4g} to {two:.4g}: turn it on where probabilities matter."
                 )
@@ -307,14 +314,17 @@ def _tempering(by_name: Mapping[str, Entry]) -> str:
 
 def _simpler(best: Entry, other: Entry) -> str:
     """What it would cost to take a model that can be read at a glance."""
-    gap, se = _gap(other, best)
+    difference, se = _difference(other, best)
     text = f"It holds many networks; the best of the smaller models, {other.name}, is "
-    if gap > 2 * se:
-        return f"{text}worse by {gap:.3g} ± {se:.2g}."
-    return f"{text}about as good ({gap:+.3g} ± {se:.2g}): take that if the model should be small, or read at a glance."
+    if difference > 2 * se:
+        return f"{text}worse by {difference:.3g} ± {se:.2g}."
+    return (
+        f"{text}about as good ({difference:+.3g} ± {se:.2g}): take that if the model should be small, or read at a "
+        "glance."
+    )
 
 
-def _gap(a: Entry, b: Entry) -> tuple[float, float]:
+def _difference(a: Entry, b: Entry) -> tuple[float, float]:
     """The mean of loss a − loss b over the same rows, and its standard error."""
     both = np.isfinite(a.losses) & np.isfinite(b.losses)
     d = a.losses[both] - b.losses[both]
@@ -323,10 +333,10 @@ def _gap(a: Entry, b: Entry) -> tuple[float, float]:
 
 
 def _beside(best: Entry, other: Entry) -> str:
-    gap, se = _gap(other, best)
+    difference, se = _difference(other, best)
     name = other.name[0].upper() + other.name[1:]
-    if gap > 2 * se:
-        return f"{name} is worse by {gap:.3g} ± {se:.2g}."
-    if gap < -2 * se:
-        return f"{name} is better by {-gap:.3g} ± {se:.2g}: take it if probabilities are all you want."
-    return f"{name} is about as good ({gap:+.3g} ± {se:.2g})."
+    if difference > 2 * se:
+        return f"{name} is worse by {difference:.3g} ± {se:.2g}."
+    if difference < -2 * se:
+        return f"{name} is better by {-difference:.3g} ± {se:.2g}: take it if probabilities are all you want."
+    return f"{name} is about as good ({difference:+.3g} ± {se:.2g})."

@@ -71,7 +71,7 @@ class Evaluation:
         unknown = labels[positions(labels, model.classes_) < 0]
         if len(unknown):
             raise LabelError(
-                f"The model never met the class(es) {listing([str(v) for v in unknown])}. Known: "
+                f"The model has not learned the class(es) {listing([str(v) for v in unknown])}. Known: "
                 f"{listing([str(v) for v in model.classes_])}. Leave such rows out, or learn them."
             )
         truth = positions(labels, model.classes_)[codes]

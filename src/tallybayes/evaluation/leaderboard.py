@@ -15,13 +15,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from tallybayes.data.encoding.to_numbers import raw_columns
+from tallybayes.data.encoding.encoded import raw_columns
 from tallybayes.data.labels import positions, read_labels
 from tallybayes.data.schema import Schema, infer_schema
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import LabelError, OptionError, TallybayesError, brief, is_number, listing
 from tallybayes.estimators.ande import AODE
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.bayes_classifier import BayesClassifier
 from tallybayes.estimators.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.gaussian_discriminant import RegularizedDiscriminantAnalysis
@@ -81,7 +81,7 @@ CONTESTANTS: list[Contestant] = [
     Contestant("QuadraticDiscriminantAnalysis", lambda _: QuadraticDiscriminantAnalysis(), _all_numbers),
     Contestant(
         "RegularizedDiscriminantAnalysis",
-        lambda _: RegularizedDiscriminantAnalysis(alpha="auto", shrinkage="auto"),
+        lambda _: RegularizedDiscriminantAnalysis(own_covariance="auto", shrinkage="auto"),
         _all_numbers,
     ),
     Contestant("logistic regression", Logistic, baseline=True),
@@ -189,11 +189,13 @@ def compare_models(
         raise TallybayesError(f"No model can be fitted: {entries[0].error}")
     entries.sort(key=lambda e: (bool(e.error), 0.0 if e.error else e.scores.log_loss.value))
     scored = max(e.scores.n for e in entries)
-    telltale = _telltale(table, codes) if entries[0].scores.accuracy.value == 1 else None
-    return Comparison(table.n, labels.tolist(), len(parts), tuple(entries), table.n - scored, table.container, telltale)
+    leaking_column = _leaking_column(table, codes) if entries[0].scores.accuracy.value == 1 else None
+    return Comparison(
+        table.n, labels.tolist(), len(parts), tuple(entries), table.n - scored, table.container, leaking_column
+    )
 
 
-def _telltale(table: Table, codes: Array) -> str | None:
+def _leaking_column(table: Table, codes: Array) -> str | None:
     """The first column that alone says the class of every row: each value goes with one class, and is there twice on
     average at least, or each class is a range of numbers."""
     if table.csr is not None:
@@ -228,7 +230,7 @@ def _own(models: object) -> list[Contestant]:
         if not all(hasattr(model, method) for method in ("fit", "get_params", "predict_proba")):
             raise OptionError(f"models[{name!r}] must be a classifier with predict_proba; got {brief(model)}.")
     return [
-        Contestant(name, partial(_made, model), baseline=not isinstance(model, TallyClassifier))
+        Contestant(name, partial(_made, model), baseline=not isinstance(model, GenerativeClassifier))
         for name, model in models.items()
     ]
 

@@ -88,9 +88,9 @@ class Scores:
         rows = row_scores(y, log_proba)
         best = log_proba.argmax(axis=1)
         top = np.exp(log_proba[np.arange(len(y)), best])
-        gap = top - (best == y)
+        excess = top - (best == y)
         which = np.minimum((top * BINS).astype(np.int64), BINS - 1)
-        bins = np.stack([np.bincount(which, g, minlength=BINS) for g in (gap, gap * gap)], axis=1)
+        bins = np.stack([np.bincount(which, g, minlength=BINS) for g in (excess, excess * excess)], axis=1)
         sums = np.stack([rows.sum(axis=0), np.square(rows).sum(axis=0)], axis=1)
         return type(self)(self.n + len(y), self.sums + sums, self.bins + bins)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,16 @@ import scipy
 
 from tallybayes.data.output_tables import build_frame
 from tallybayes.data.raw_column import RawColumn
-from tallybayes.data.table import Table
-from tallybayes.errors import LabelError, OptionError, brief, listing
+from tallybayes.data.table import Table, read_table
+from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.explain import summary_text
-from tallybayes.explain.phrases import PRIOR, chance, plain, shown
+from tallybayes.explain.phrases import PRIOR, TOGETHER, chance, plain, shown
+from tallybayes.explain.ranking import column_names
+from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
+
+MOST_NUMBERS = 1 << 27  # in one explanation: 1 GB
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -355,7 +360,7 @@ class Explanation:
         label : class label, default=None
             The class that the evidence is for; by default the most probable one of the row.
         most : int, default=5
-            How many features are told on each side; the others are added up.
+            How many features are listed on each side; the others are added up.
 
         Returns
         -------
@@ -429,3 +434,31 @@ def _minus(a: Floats, b: Floats) -> Floats:
     """a − b, and 0 where both are −inf."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(np.isneginf(a) & np.isneginf(b), 0.0, a - b))
+
+
+def explain_rows(predictor: Predictor, X: object, against: object, feature_names: object) -> Explanation:
+    """Evidence of each feature of each row for each class."""
+    fitted = predictor.fitted
+    if against is not None and against not in fitted.classes.tolist():
+        raise LabelError(f"against={brief(against)} is not a class of this model. Classes: {listing(fitted.classes)}.")
+    schema, K = fitted.schema, fitted.K
+    table = read_table(X)
+    _refuse_absurd(table.n, schema.d, K)
+    rows = predictor.read(table)
+    predictor.look(rows)
+    terms = predictor.terms(rows)
+    names = (*column_names(schema, feature_names), *[TOGETHER] * (terms.shape[1] - schema.d))
+    parts = terms, predictor.start.copy(), fitted.classes.copy()
+    index = getattr(X, "index", None) if table.container == "pandas" else None
+    pieces = partial(predictor.pieces, rows) if "text" in schema.kinds else None
+    return Explanation(*parts, names, rows.table, against, index, pieces)
+
+
+def _refuse_absurd(n: int, d: int, K: int) -> None:
+    if n * d * K <= MOST_NUMBERS:
+        return
+    rows = MOST_NUMBERS // (d * K)
+    advice = f"Ask for at most {rows} rows at a time." if rows else "Not even one row fits: leave out columns."
+    raise TableError(
+        f"An explanation of {n} rows, {d} columns and {K} classes would take {n * d * K * 8 / 1e9:.1f} GB. {advice}"
+    )

@@ -25,11 +25,12 @@ class NoveltyScore:
     p = (1 + #{reference rows that are at most as likely}) / (m + 1)
 
     If the row and the reference rows come from the same source (exchangeable, and the model never learned any of
-    them), then P(p ≤ alpha) ≤ alpha, whether or not the model is right. With rows drawn from the model itself in place
-    of a reference, the promise holds only as far as the model is right: a low p says, unlike what the model believes.
+    them), then P(p ≤ s) ≤ s for every s, whether or not the model is right. With rows drawn from the model itself in
+    place of a reference, the promise holds only as far as the model is right: a low p says, unlike what the model
+    has learned.
 
     A row with missing values is compared with reference rows that have the same values hidden (those that lack one of
-    its other values sit out). A category never met is left out of log p(x) with unseen='ignore'; to count it as
+    its other values sit out). An unseen category is left out of log p(x) with unseen='ignore'; to count it as
     unlikely, fit with unseen='other'.
 
     Parameters
@@ -90,10 +91,10 @@ class NoveltyScore:
         table = read_table(X)
         found = self.score(table)
         table = align(table, self.model.schema_)
-        gaps = missing_cells(table)
+        absent = missing_cells(table)
         lacks = np.zeros((self.reference.n, table.d), dtype=bool) if self.drawn else missing_cells(self.reference)
         out = np.empty(table.n)
-        patterns, which = np.unique(gaps, axis=0, return_inverse=True)
+        patterns, which = np.unique(absent, axis=0, return_inverse=True)
         for i, pattern in enumerate(patterns):
             rows = np.flatnonzero(which.reshape(-1) == i)
             fits = ~lacks[:, ~pattern].any(axis=1)
@@ -101,14 +102,14 @@ class NoveltyScore:
             out[rows] = (1 + np.searchsorted(known, found[rows], side="right")) / (len(known) + 1)
         return out
 
-    def is_novel(self, X: object, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Tell which rows have a p-value of at most alpha.
+    def is_novel(self, X: object, significance: float = 0.05) -> NDArray[np.bool_]:
+        """Tell which rows have a p-value of at most the significance level.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             Rows, in any kind of table that the model takes.
-        alpha : float between 0 and 1, default=0.05
+        significance : float between 0 and 1, default=0.05
             How often a row like those of the reference may be called novel.
 
         Returns
@@ -119,17 +120,17 @@ class NoveltyScore:
         Raises
         ------
         OptionError
-            If there are too few reference rows for so small an alpha.
+            If there are too few reference rows for so low a significance.
         """
-        _rank(alpha, self.reference.n)
-        return self.p_value(X) <= alpha
+        _rank(significance, self.reference.n)
+        return self.p_value(X) <= significance
 
-    def threshold(self, alpha: float = 0.05) -> float:
+    def threshold(self, significance: float = 0.05) -> float:
         """Tell below which log p(x) a complete row is novel.
 
         Parameters
         ----------
-        alpha : float between 0 and 1, default=0.05
+        significance : float between 0 and 1, default=0.05
             How often a row like those of the reference may be called novel.
 
         Returns
@@ -140,24 +141,27 @@ class NoveltyScore:
         Raises
         ------
         OptionError
-            If there are too few reference rows for so small an alpha.
+            If there are too few reference rows for so low a significance.
         """
         known = _quietly(self.model, self.reference)
         known = np.sort(known if self.drawn else known[~missing_cells(self.reference).any(axis=1)])
-        return float(known[_rank(alpha, len(known)) - 1])
+        return float(known[_rank(significance, len(known)) - 1])
 
     def __repr__(self) -> str:
         source = "drawn from the model" if self.drawn else "given"
         return f"NoveltyScore of {type(self.model).__name__} against {self.reference.n} rows {source}"
 
 
-def _rank(alpha: float, m: int) -> int:
-    """p ≤ alpha for rows that are less likely than the reference row of this rank."""
-    if not is_number(alpha) or not 0 < alpha < 1:
-        raise OptionError(f"alpha must be between 0 and 1; got {brief(alpha)}.")
-    k = int(np.floor(alpha * (m + 1) + 1e-9))
+def _rank(significance: float, m: int) -> int:
+    """p ≤ significance for rows that are less likely than the reference row of this rank."""
+    if not is_number(significance) or not 0 < significance < 1:
+        raise OptionError(f"significance must be between 0 and 1; got {brief(significance)}.")
+    k = int(np.floor(significance * (m + 1) + 1e-9))
     if k < 1:
-        raise OptionError(f"alpha={alpha:g} needs at least {np.ceil(1 / alpha) - 1:.0f} reference rows; there are {m}.")
+        raise OptionError(
+            f"significance={significance:g} needs at least {np.ceil(1 / significance) - 1:.0f} reference rows; there "
+            f"are {m}."
+        )
     return k
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.output_tables import build_frame
+from tallybayes.data.schema import Schema
+from tallybayes.distributions.information import information
+from tallybayes.errors import OptionError, brief
+from tallybayes.model.fitted import Fitted
 from tallybayes.utils import notebook
 from tallybayes.utils.array_types import Floats
+from tallybayes.utils.cached import cached_property
+
+showing: ContextVar[bool] = ContextVar("showing", default=False)  # a notebook shows the model
+
+SMALLEST = 5e-7  # nats that are shown
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -30,7 +40,7 @@ class FeatureRanking:
     error : ndarray of shape (n_features,)
         The standard error where information is a mean over values drawn from the model, else 0.
     entropy : float
-        That of the class prior: the most that can be told.
+        That of the class prior: the most that features can say.
     container : str, default='numpy'
         What kind of frame `frame` gives: that of the table that the model was fitted on.
 
@@ -93,7 +103,7 @@ class FeatureRanking:
         Parameters
         ----------
         most : int, default=10
-            How many features are told.
+            How many features are listed.
 
         Returns
         -------
@@ -104,7 +114,7 @@ class FeatureRanking:
         lines = [f"What each feature tells of the class, by itself (of {abs(self.entropy):.3g} nats that there are):"]
         for j in self.order[:most].tolist():
             note = f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""
-            lines.append(f"  {self.names[j]:<{width}}  {self.information[j]:.3g}{note}")
+            lines.append(f"  {self.names[j]:<{width}}  {_nats(self.information[j])}{note}")
         if len(self.names) > most:
             lines.append(f"  {len(self.names) - most} more")
         return "\n".join(lines)
@@ -122,9 +132,48 @@ class FeatureRanking:
         rows = [
             (
                 self.names[j],
-                f"{self.information[j]:.3g}" + (f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""),
+                _nats(self.information[j]) + (f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""),
                 f"{self.information[j] / self.entropy:.1%}" if self.entropy > 0 else "",
             )
             for j in self.order.tolist()
         ]
         return notebook.page(notebook.heading(first), notebook.table(("feature", "nats", "share"), rows))
+
+
+def _nats(v: float) -> str:
+    """Information in three digits; what is below a rounding error of it is 0."""
+    return f"{v:.3g}" if v >= SMALLEST else "0"
+
+
+def rank_features(fitted: Fitted, feature_names: object = None) -> FeatureRanking:
+    """The features of a model with parameters, by their mutual information with the class."""
+    schema = fitted.schema
+    value, error = np.zeros(schema.d), np.zeros(schema.d)
+    for term in fitted.terms:
+        columns = list(term.columns)
+        value[columns], error[columns] = information(term.distribution, term.params, len(columns), fitted.prior)
+    names = column_names(schema, feature_names)
+    share = np.exp(fitted.prior)
+    entropy = float(-(share[share > 0] * np.log(share[share > 0])).sum())
+    return FeatureRanking(names, value, error, entropy, schema.container)
+
+
+def importances(fitted: Fitted) -> Floats:
+    """The share of each column in the information of all; of a date, that of its parts."""
+    if showing.get():
+        raise AttributeError("feature_importances_ may take samples of the model: a notebook does not show it")
+    found = fitted.schema.by_input(np.maximum(rank_features(fitted).information, 0.0))
+    total = found.sum()
+    return np.asarray(found / total if total > 0 else np.full(len(found), 1.0 / len(found)))
+
+
+def column_names(schema: Schema, given: object) -> tuple[str, ...]:
+    """What the columns are called; given: by the user, where the table did not say."""
+    if given is None:
+        return tuple(schema.name(j) for j in range(schema.d))
+    if schema.names is not None:
+        raise OptionError("feature_names are for a table without names; this model knows the names of its columns.")
+    found = [str(v) for v in given] if isinstance(given, Iterable) and not isinstance(given, str) else []
+    if len(found) != schema.d:
+        raise OptionError(f"feature_names must be {schema.d} names, one for each column; got {brief(given)}.")
+    return tuple(found)

@@ -12,6 +12,7 @@ from tallybayes.utils import notebook
 if TYPE_CHECKING:
     from tallybayes.explain.evidence import Explanation
 
+CLIPPED = 20.0  # nats: the longest bar
 SHOWN = 10  # rows of an explanation that a notebook shows
 
 
@@ -53,12 +54,13 @@ def page(of: Explanation) -> str:
 def _of_one(of: Explanation) -> str:
     k = of.class_number(0, None)
     evidence = of.values[0, :, k]
+    most = float(np.abs(np.clip(evidence, -CLIPPED, CLIPPED)).max(initial=1.0))
     first, *_ = of.text(0).splitlines()
     rows = [
         (
             of.names[j],
             shown(of.cells(j)[0]) if j < of.table.d else "",
-            factor(float(evidence[j])),
+            notebook.bar(float(np.clip(evidence[j], -CLIPPED, CLIPPED)), most, factor(float(evidence[j])), both=True),
             strength(evidence[j]),
         )
         for j in np.argsort(-np.abs(evidence), kind="stable").tolist()

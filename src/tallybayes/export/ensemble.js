@@ -8,6 +8,67 @@
 import { coder, logs } from "./forms.js";
 
 const NO_BIN = 255;
+const LEAST = 1e-37; // of a probability
+
+// A chain reads one bin of its child: child(x) gives step(l, context), log P with the first l parents, called for
+// l = 0, 1, ... in turn.
+function fromLogs(log, bins) {
+  const table = log.map(logs);
+  return (x) => (l, context) => table[l][context * bins + x];
+}
+
+// The same from counts. sizes: bins of the parents; n: (contexts, bins, classes), from cell `start` on.
+function fromCounts({ child, concentration }, bins, sizes, n, start, worth, K) {
+  const row = bins * K;
+  const last = sizes.length;
+  const orders = [{ n, start }];
+  for (let l = last; l > 0; l--) {
+    const above = sizes.slice(0, l - 1).reduce((a, b) => a * b, 1) * row;
+    const from = orders[0];
+    const sum = new Float64Array(above);
+    let e = from.start;
+    for (let to = 0; to < above; to += row) {
+      for (let b = 0; b < sizes[l - 1]; b++) for (let i = 0; i < row; i++) sum[to + i] += from.n[e++];
+    }
+    orders.unshift({ n: sum, start: 0 });
+  }
+  const first = Array.from({ length: row }, (_, e) => orders[0].n[orders[0].start + e]);
+  const all = first.reduce((a, b) => a + b, 0);
+  const rate = concentration.map((a) => Math.max(Math.fround(Math.min(a, 1e30)), 1e-30));
+  const log = (p) => p.map((v) => Math.log(Math.max(v, LEAST)));
+  if (child < 0) {
+    const base = first.map((v) => Math.fround((v + 1 / K) / (all + 1)));
+    return () => {
+      let p = base;
+      return (l, context) => {
+        if (l === 0) return log(p);
+        const at = orders[l].start + context * row;
+        let total = 0;
+        for (let k = 0; k < K; k++) total += orders[l].n[at + k];
+        p = p.map((v, k) => Math.fround((orders[l].n[at + k] + rate[l] * v) / (total + rate[l])));
+        return log(p);
+      };
+    };
+  }
+  return (x) => {
+    const here = first.slice(x * K, (x + 1) * K).reduce((a, b) => a + b, 0);
+    let p = new Array(K).fill(Math.fround((here + 1 / bins) / (all + 1)));
+    return (l, context) => {
+      const { n: own, start: begin } = orders[l];
+      const at = begin + context * row;
+      const a = rate[l];
+      const next = new Array(K);
+      for (let k = 0; k < K; k++) {
+        const v = p[k];
+        let total = 0;
+        for (let e = at + k; e < at + row; e += K) total += own[e];
+        next[k] = Math.fround((v * (own[at + x * K + k] + (a * v + worth))) / ((total + a) * v + worth));
+      }
+      p = next;
+      return log(p);
+    };
+  };
+}
 
 // the normal scores of a row; the last value is that of a missing one
 function numbers(scale, code) {
@@ -43,7 +104,15 @@ export function ensemble(term, K) {
   const nearest = term.neighbors ? nearestNeighbors(term.neighbors, K) : null;
   const rule = term.missing ?? { complete: [], columns: d, weights: [] };
   const levels = (term.target_encoding ?? []).map(({ column, log }) => ({ column, log: logs(log) }));
-  const tables = chains.map((c) => c.log.map(logs));
+  let cells = 0;
+  const tables = chains.map((chain) => {
+    const bins = chain.child < 0 ? 1 : binnings[chain.child].bins;
+    if (chain.log) return fromLogs(chain.log, bins);
+    const sizes = chain.parents.map((v) => binnings[v].bins);
+    const start = cells;
+    cells += sizes.reduce((a, b) => a * b, bins * K);
+    return fromCounts(chain, bins, sizes, term.counts, start, term.value_rows, K);
+  });
   const codes = coder(term);
 
   // a level that a binning does not know is missing to it; the last entry of a map is for missing values
@@ -53,23 +122,35 @@ export function ensemble(term, K) {
     return map[v < 0 || v >= map.length - 1 ? map.length - 1 : v];
   }
 
-  // each(l, log): the estimate of a chain with l parents, for all l or the last alone
-  function climb(c, code, each) {
+  const last = chains.map(() => ({ key: "", logs: [] })); // one value changes at a time: most chains read the same again
+
+  // the estimates of a chain with 0, 1, ... parents, as far as these have bins; none where the child has no bin
+  function estimates(c, code) {
     const chain = chains[c];
-    const child = chain.child < 0 ? 0 : bin(chain.child, code);
-    if (child === NO_BIN) return;
-    const bins = chain.child < 0 ? 1 : binnings[chain.child].bins;
-    let at = 0;
-    let rung = 0;
-    let stopped = false;
-    for (let l = 0; l <= chain.parents.length; l++) {
-      if (l > 0 && !stopped) {
-        const b = bin(chain.parents[l - 1], code);
-        if (b === NO_BIN) stopped = true;
-        else [at, rung] = [at * binnings[chain.parents[l - 1]].bins + b, l];
-      }
-      each(l, tables[c][rung][at * bins + child]);
+    const path = [chain.child < 0 ? 0 : bin(chain.child, code)];
+    if (path[0] === NO_BIN) return [];
+    for (const parent of chain.parents) {
+      const b = bin(parent, code);
+      if (b === NO_BIN) break;
+      path.push(b);
     }
+    const key = path.join();
+    if (last[c].key !== key) {
+      const step = tables[c](path[0]);
+      let at = 0;
+      const logs = path.map((b, l) => {
+        if (l > 0) at = at * binnings[chain.parents[l - 1]].bins + b;
+        return step(l, at);
+      });
+      last[c] = { key, logs };
+    }
+    return last[c].logs;
+  }
+
+  // each(l, log): the estimate of a chain with l parents, or with as many as there are
+  function climb(c, code, each) {
+    const found = estimates(c, code);
+    for (let l = 0; found.length && l <= chains[c].parents.length; l++) each(l, found[Math.min(l, found.length - 1)]);
   }
 
   function distances(code) {

@@ -1,7 +1,7 @@
 // Terms whose columns do not know of each other: tables, normal densities, weighted counts, kernel densities.
 //
 // A form takes a term of the description and gives { add(x, joint), terms(x) }. x: what was read of its columns, a
-// number (NaN: missing) or a code (-1: missing, -2: a category never met). joint: log P(x, class) so far.
+// number (NaN: missing) or a code (-1: missing, -2: a category unseen). joint: log P(x, class) so far.
 
 const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
 
@@ -11,7 +11,7 @@ export function logs(a) {
   return a === null ? -Infinity : a;
 }
 
-// The codes of a term's columns; below 0 what is missing, was never met, or is gone.
+// The codes of a term's columns; below 0 what is missing, was unseen, or is gone.
 export function coder(term) {
   const gone = new Set(term.gone.map(([j, v]) => j + ":" + v));
   const { sizes } = term;
@@ -69,15 +69,15 @@ export function table(term, K) {
 
 export function logNormal(x, mean, variance) {
   if (!(variance > 0)) return 0; // it never varies: it says nothing
-  const gap = (x - mean) / Math.sqrt(2 * variance);
-  return -HALF_LOG_2PI - 0.5 * Math.log(variance) - gap * gap;
+  const delta = (x - mean) / Math.sqrt(2 * variance);
+  return -HALF_LOG_2PI - 0.5 * Math.log(variance) - delta * delta;
 }
 
 // the same far away: beside the distance nothing else counts
 function logNormalFar(x, mean, variance) {
   if (!(variance > 0)) return 0;
-  const gap = (x / FAR - mean / FAR) / Math.sqrt(2 * variance);
-  return -gap * gap;
+  const delta = (x / FAR - mean / FAR) / Math.sqrt(2 * variance);
+  return -delta * delta;
 }
 
 export function normal(term, K) {
@@ -120,15 +120,15 @@ export function kernel(term, K) {
   const density = (x, i, k) => {
     const h = bandwidth[i][k];
     const each = value[i][k].map((v, n) => {
-      const gap = (x - v) / h;
-      return Math.log(weight[i][k][n] / total[i][k]) - 0.5 * gap * gap;
+      const delta = (x - v) / h;
+      return Math.log(weight[i][k][n] / total[i][k]) - 0.5 * delta * delta;
     });
     return logSumExp(each) - Math.log(h) - HALF_LOG_2PI;
   };
   const nearest = (x, i, k) => {
-    const gaps = value[i][k].map((v) => Math.abs((x / FAR - v / FAR) / bandwidth[i][k]));
-    const gap = gaps.reduce((a, b) => Math.min(a, b), Infinity);
-    return -0.5 * gap * gap;
+    const deltas = value[i][k].map((v) => Math.abs((x / FAR - v / FAR) / bandwidth[i][k]));
+    const delta = deltas.reduce((a, b) => Math.min(a, b), Infinity);
+    return -0.5 * delta * delta;
   };
   const each = (of) => (i, x) => {
     if (Number.isNaN(x) || !value[i].some((v) => v.length)) return null;

@@ -8,14 +8,24 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
-from tallybayes.export.model_json import description, dumps
+from tallybayes import __version__
+from tallybayes.export.model_json import dumps, predictor_of, to_json
 
-PARTS = ("forms", "block", "network", "average", "ensemble", "given", "scorer")  # each after those that it imports
+PARTS = (
+    "compact",
+    "forms",
+    "block",
+    "network",
+    "average",
+    "ensemble",
+    "given",
+    "scorer",
+)  # each after those that it imports
 HEAD = "// Made by tallybayes {version}. {who}; classes: {classes}.\n"
-TAIL = "export const model = scorer(description);\nexport default model;\n"
+TAIL = "export const model = scorer({description});\nexport default model;\n"
 
 
-def to_js(model: object, path: str | PathLike[str] | None = None) -> str:
+def to_js(model: object, path: str | PathLike[str] | None = None, *, compact: bool = False) -> str:
     """Write a fitted model as one JavaScript file: an ES module without dependencies that scores rows.
 
     It exports ``model``, with ``proba(row)``, ``logProba(row)``, ``predict(row)`` and ``evidence(row)``; a row is an
@@ -28,6 +38,10 @@ def to_js(model: object, path: str | PathLike[str] | None = None) -> str:
         What is written.
     path : str or path, default=None
         Where to write it too; None only returns it.
+    compact : bool, default=False
+        Whether the model is written as :func:`tallybayes.export.compact` gives it, which is far smaller for a
+        `BayesClassifier`; then P(class | x) is that of ``predict_proba`` to 1e-6. The module unpacks it by a top-level
+        ``await`` and ``DecompressionStream`` (browsers of 2023, Node 18, or later).
 
     Returns
     -------
@@ -47,11 +61,13 @@ def to_js(model: object, path: str | PathLike[str] | None = None) -> str:
     >>> text.rstrip().splitlines()[-1]
     'export default model;'
     """
-    found = description(model)
-    head = HEAD.format(
-        version=found["tallybayes"], who=found["estimator"], classes=dumps([str(v) for v in found["classes"][:8]])
-    )
-    text = f"{head}{scorer_source()}\nexport const description = {dumps(found)};\n{TAIL}"
+    predictor = predictor_of(model)
+    found, tail = to_json(predictor, compact=compact), TAIL.format(description="description")
+    if compact:
+        tail = TAIL.format(description="await unpack(description)")
+    classes = dumps([str(v) for v in predictor.fitted.classes.tolist()[:8]])
+    head = HEAD.format(version=__version__, who=predictor.options.who, classes=classes)
+    text = f"{head}{scorer_source()}\nexport const description = {found};\n{tail}"
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -64,7 +80,7 @@ def scorer_source(exported: bool = True) -> str:
     Parameters
     ----------
     exported : bool, default=True
-        Whether ``scorer`` is exported, as from a module, or only defined.
+        Whether ``scorer`` and ``unpack`` are exported, as from a module, or only defined.
 
     Returns
     -------
@@ -81,7 +97,7 @@ def scorer_source(exported: bool = True) -> str:
     for name in PARTS:
         text = files("tallybayes.export").joinpath(f"{name}.js").read_text(encoding="utf-8")
         text = re.sub(r'^import \{[^}]*\} from "\./\w+\.js";\n', "", text, flags=re.MULTILINE)
-        if not (exported and name == "scorer"):
+        if not (exported and name in ("compact", "scorer")):
             text = re.sub(r"^export (?=function|class|const)", "", text, flags=re.MULTILINE)
         parts.append(text)
     return "\n".join(parts)

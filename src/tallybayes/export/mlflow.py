@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallybayes import __version__
 from tallybayes.errors import ExportError, OptionError, brief
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.export.model_json import predictor_of
 from tallybayes.io import load, save
 from tallybayes.io.decision_documents import classifier_inside, decision_of
@@ -24,7 +24,11 @@ EXAMPLE = 5  # rows
 
 
 def save_model(
-    model: TallyClassifier | BayesDecision, path: str | PathLike[str], *, input_example: object = None, **options: Any
+    model: GenerativeClassifier | BayesDecision,
+    path: str | PathLike[str],
+    *,
+    input_example: object = None,
+    **options: Any,
 ) -> None:
     """Write a fitted model as an MLflow model: a folder with the model file, its card, signature and an example.
 
@@ -60,7 +64,7 @@ def save_model(
 
 
 def log_model(
-    model: TallyClassifier | BayesDecision, name: str = "model", *, input_example: object = None, **options: Any
+    model: GenerativeClassifier | BayesDecision, name: str = "model", *, input_example: object = None, **options: Any
 ) -> Any:
     """Write a fitted model into the MLflow run that is going on.
 
@@ -113,10 +117,10 @@ class Answers:
     ['stay']
     """
 
-    def __init__(self, model: TallyClassifier | BayesDecision) -> None:
+    def __init__(self, model: GenerativeClassifier | BayesDecision) -> None:
         self.model = model
         decision = decision_of(model)
-        self._inside: TallyClassifier = model if decision is None else classifier_inside(decision)
+        self._inside: GenerativeClassifier = model if decision is None else classifier_inside(decision)
 
     def predict(self, X: Any, params: Mapping[str, Any] | None = None) -> Any:
         """Answer for rows.
@@ -152,13 +156,13 @@ def _load_pyfunc(path: str) -> Answers:
     return Answers(load(where / FILE if where.is_dir() else where))
 
 
-def _parts(model: TallyClassifier | BayesDecision, folder: Path, example: object) -> dict[str, Any]:
+def _parts(model: GenerativeClassifier | BayesDecision, folder: Path, example: object) -> dict[str, Any]:
     """What MLflow is given; every column may be missing, and has the type that the example has."""
     from mlflow.models import ModelSignature, infer_signature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
     decision = decision_of(model)
-    inside: TallyClassifier = model if decision is None else classifier_inside(decision)
+    inside: GenerativeClassifier = model if decision is None else classifier_inside(decision)
     schema = predictor_of(inside).fitted.schema
     if "" in (schema.names or ()):
         raise ExportError("A column has no name (''), and MLflow finds columns by their names. Name it, and fit again.")
@@ -178,7 +182,7 @@ def _parts(model: TallyClassifier | BayesDecision, folder: Path, example: object
     }
 
 
-def _example(model: TallyClassifier) -> Any:
+def _example(model: GenerativeClassifier) -> Any:
     """Rows drawn from the model, as a data frame."""
     import pandas as pd
 

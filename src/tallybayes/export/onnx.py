@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.distributions.exported import Json
+from tallybayes.distributions.context import Json
 from tallybayes.errors import ExportError, OptionError
 from tallybayes.export.model_json import description
 from tallybayes.export.onnx_forms import FORMS, logs
@@ -58,7 +58,7 @@ def to_onnx(model: object, path: str | PathLike[str] | None = None) -> Any:
     onnx = _onnx()
     found = description(model)
     if found["unseen"] == "error":
-        raise ExportError("This model refuses categories never met (unseen='error'), and a graph cannot refuse a row.")
+        raise ExportError("This model refuses unseen categories (unseen='error'), and a graph cannot refuse a row.")
     names = {column["name"] for column in found["columns"]}
     if "" in names:
         raise ExportError("A column has no name (''), and an input of a graph must have one.")

@@ -1,7 +1,7 @@
 """The forms of docs/model-json.md as ONNX: what a term adds to log P(x | class), (rows, classes).
 
 x: of each column of the term the name of what was read of it, (rows, 1): numbers, NaN where missing; or codes, −1 where
-missing and −2 where never met.
+missing and −2 where unseen.
 """
 
 from __future__ import annotations
@@ -88,15 +88,15 @@ def log_normal(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: 
 def linear(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
     weight = logs(term["weight"])
     whole, nothing = beside(g, x), g.constant(np.zeros(1))
-    gap = missing(g, whole)
-    value = g.where(gap, nothing, whole)
+    absent = missing(g, whole)
+    value = g.where(absent, nothing, whole)
     out = g.op("MatMul", value, g.constant(np.where(np.isinf(weight), 0.0, weight)))
     if np.isinf(weight).any():  # 0 · −∞ counts as 0
         there = g.cast(g.op("Not", g.op("Equal", value, nothing)), np.float64)
         met = g.op("MatMul", there, g.constant(np.isinf(weight).astype(float)))
         out = g.where(g.op("Greater", met, nothing), g.constant(np.full(1, -np.inf)), out)
     if term["bias"] is not None:
-        there = g.cast(g.op("Not", gap), np.float64)
+        there = g.cast(g.op("Not", absent), np.float64)
         out = g.op("Add", out, g.op("MatMul", there, g.constant(np.array(term["bias"], dtype=float))))
     return str(out)
 
@@ -122,7 +122,7 @@ def kernel(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
 
 
 def block(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
-    """Complete rows by the factors; if there are gaps, all rows by elimination, column after column.
+    """Complete rows by the factors; if values are missing, all rows by elimination, column after column.
 
     A column that is missing is taken as one of its own with variance 1 that lies on its mean: it adds nothing.
     """
@@ -133,26 +133,26 @@ def block(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     factor = np.broadcast_to(factor, (K, d, d))
     mean, low = (np.array(term[key])[:, keep] for key in ("mean", "low"))
     whole = beside(g, [x[j] for j in keep])
-    gap = missing(g, whole)
+    absent = missing(g, whole)
     away = g.op("Sub", g.op("Sub", g.expand(whole, 1), g.constant(mean)), g.constant(low))  # (rows, K, d)
-    away = g.where(g.expand(gap, 1), g.constant(np.zeros(1)), away)
-    some = g.op("Greater", g.op("ReduceSum", g.cast(gap, np.int64), keepdims=0), g.constant(0))
-    with_gaps, complete = g.inner("gaps"), g.inner("whole")
+    away = g.where(g.expand(absent, 1), g.constant(np.zeros(1)), away)
+    some = g.op("Greater", g.op("ReduceSum", g.cast(absent, np.int64), keepdims=0), g.constant(0))
+    incomplete, complete = g.inner("missing"), g.inner("whole")
     half = np.log(np.abs(np.einsum("kii->ki", factor))).sum(axis=1) - 0.5 * d * LOG_2PI
     z = complete.op("Einsum", away, complete.constant(np.ascontiguousarray(factor)), equation="nkj,kij->nki")
     distance = complete.op("Mul", complete.sum(complete.op("Mul", z, z), 2), complete.constant(np.full(1, 0.5)))
     found = complete.op("Sub", complete.constant(half[None]), distance)
-    made = _eliminated(with_gaps, factor, away, gap, d)
-    return str(g.op("If", some, then_branch=_body(with_gaps, made), else_branch=_body(complete, found)))
+    made = _eliminated(incomplete, factor, away, absent, d)
+    return str(g.op("If", some, then_branch=_body(incomplete, made), else_branch=_body(complete, found)))
 
 
-def _eliminated(g: Graph, factor: Floats, away: str, gap: str, d: int) -> str:
+def _eliminated(g: Graph, factor: Floats, away: str, absent: str, d: int) -> str:
     """−½ log|2π Σ| − ½ e' Σ⁻¹ e of the columns that are there: one column after the other is taken out of both."""
     lower = np.linalg.inv(factor)
     covariance = lower @ np.swapaxes(lower, 1, 2)
     unit = np.sqrt(np.einsum("kii->ki", covariance))
     scaled = covariance / unit[:, :, None] / unit[:, None, :]
-    there = g.cast(g.op("Not", gap), np.float64)
+    there = g.cast(g.op("Not", absent), np.float64)
     both = g.op("Mul", g.expand(there, 1), g.expand(there, 2))  # (rows, d, d)
     eye = g.op("Mul", g.expand(g.op("Sub", g.constant(np.ones(1)), there), 2), g.constant(np.eye(d)))
     a = g.op("Add", g.op("Mul", g.expand(both, 1), g.constant(scaled)), g.expand(eye, 1))  # (rows, K, d, d)
@@ -163,9 +163,9 @@ def _eliminated(g: Graph, factor: Floats, away: str, gap: str, d: int) -> str:
         pivot = g.op("Gather", column, g.constant(np.array([j])), axis=2)
         own = g.op("Gather", e, g.constant(np.array([j])), axis=2)
         share = g.op("Div", column, pivot)
-        told = g.op("Add", g.op("Log", pivot), g.op("Div", g.op("Mul", own, own), pivot))
-        told = g.op("Mul", told, g.constant(np.full(1, 0.5)))
-        total = g.op("Sub", total, g.op("Squeeze", told, g.constant([2])))
+        half_log = g.op("Add", g.op("Log", pivot), g.op("Div", g.op("Mul", own, own), pivot))
+        half_log = g.op("Mul", half_log, g.constant(np.full(1, 0.5)))
+        total = g.op("Sub", total, g.op("Squeeze", half_log, g.constant([2])))
         if j + 1 < d:
             e = g.op("Sub", e, g.op("Mul", share, own))
             a = g.op("Sub", a, g.op("Mul", g.expand(share, 3), g.expand(column, 2)))
@@ -189,7 +189,7 @@ def _body(g: Graph, output: str) -> Any:
 
 
 def known_codes(g: Graph, term: Term, x: Sequence[str]) -> str:
-    """(rows, discrete columns): −1 for what is missing, never met or gone."""
+    """(rows, discrete columns): −1 for what is missing, unseen or gone."""
     sizes = np.array(term["sizes"], dtype=np.int64)
     code = beside(g, x[: len(sizes)])
     strange = g.op("GreaterOrEqual", code, g.constant(sizes))
@@ -265,17 +265,17 @@ def average(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     code = known_codes(g, term, x)
     if term["follows"]:
         code = _without_followers(g, term, code, sizes)
-    gap = g.op("Less", code, g.constant(0))
+    absent = g.op("Less", code, g.constant(0))
     safe = g.op("Max", code, g.constant(0))
     tables: list[Array] = [logs(term["naive"]["log"][j]).reshape(-1, K) for j in range(d)]
-    naive = _looked_up(g, tables, sizes, safe, gap, None)
+    naive = _looked_up(g, tables, sizes, safe, absent, None)
     naive = g.op("Add", naive, _normals(g, term["naive"]["reals"], x[d:], None, K)) if reals else naive
     total, weight = None, g.constant(np.zeros((1, 1)))
     for s in term["sets"]:
         cell = _cell(g, s["parents"], sizes, safe)
         met = take(g, np.array(s["met"], dtype=bool), cell)
         for j in s["parents"]:
-            known = g.op("Not", g.op("Gather", gap, g.constant(np.array([j])), axis=1))
+            known = g.op("Not", g.op("Gather", absent, g.constant(np.array([j])), axis=1))
             met = g.op("And", met, known)
         own = sum((logs(a) for a in s["own"]), np.zeros(K))
         rest = [
@@ -283,7 +283,7 @@ def average(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
             for j, a in enumerate(s["log"])
         ]
         says = g.op(
-            "Add", g.op("Squeeze", take(g, own, cell), g.constant([1])), _looked_up(g, rest, sizes, safe, gap, cell)
+            "Add", g.op("Squeeze", take(g, own, cell), g.constant([1])), _looked_up(g, rest, sizes, safe, absent, cell)
         )
         if reals:
             at = _cell(g, s["real_parents"], sizes, safe)
@@ -310,14 +310,14 @@ def _cell(g: Graph, parents: Sequence[int], sizes: Array, code: str) -> str:
     return g.sum(g.op("Mul", code, g.constant(at.T)), 1, keep=True)
 
 
-def _looked_up(g: Graph, tables: Sequence[Array], sizes: Array, code: str, gap: str, cell: str | None) -> str:
+def _looked_up(g: Graph, tables: Sequence[Array], sizes: Array, code: str, absent: str, cell: str | None) -> str:
     """(rows, K): the sum over columns of what their tables say at cell · size + code; 0 for what is missing."""
     firsts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
     whole = np.vstack([*tables, np.zeros((1, tables[0].shape[1]))])
     place = g.op("Add", code, g.constant(firsts))
     if cell is not None:
         place = g.op("Add", place, g.op("Mul", cell, g.constant(sizes)))
-    place = g.where(gap, g.constant(len(whole) - 1), place)
+    place = g.where(absent, g.constant(len(whole) - 1), place)
     return g.sum(take(g, whole, place), 1)
 
 

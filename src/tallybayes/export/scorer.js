@@ -80,7 +80,7 @@ export function scorer(description) {
       const value = Array.isArray(row) ? row[j] : Object.hasOwn(row, column.name) ? row[column.name] : absent;
       const found = readers[j](value ?? null);
       if (found === -2 && unseen === "error") {
-        throw new UnseenError("column " + column.name + " has a category never met: " + JSON.stringify(value));
+        throw new UnseenError("column " + column.name + " has an unseen category: " + JSON.stringify(value));
       }
       return found;
     });
@@ -148,7 +148,7 @@ export function scorer(description) {
       if (rest.length) out.push(rest.reduce((a, b) => a.map((v, k) => v + b[k])));
       return out;
     },
-    // names of the columns whose category was never met
+    // names of the columns whose category was unseen
     unseen(row) {
       const x = values(row);
       return columns.filter((_, j) => x[j] === -2).map((column) => column.name);

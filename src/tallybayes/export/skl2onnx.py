@@ -6,7 +6,7 @@ from typing import Any
 
 import tallybayes
 from tallybayes.errors import ExportError, OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.export.onnx import to_onnx
 from tallybayes.export.onnx_graph import OPSET
 
@@ -33,7 +33,7 @@ def register() -> None:
         raise OptionError("register needs the package skl2onnx: pip install skl2onnx.") from None
     for name in tallybayes.__all__:
         found = getattr(tallybayes, name)
-        if isinstance(found, type) and issubclass(found, TallyClassifier):
+        if isinstance(found, type) and issubclass(found, GenerativeClassifier):
             options = {"zipmap": [False, True, "columns"], "nocl": [True, False], "output_class_labels": [False, True]}
             update_registered_converter(found, f"Tallybayes{name}", _shapes, _convert, options=options, overwrite=True)
 

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from tallybayes.errors import ModelFileError, OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io import atomic_files, container
 from tallybayes.io.card import model_card
 from tallybayes.io.decision_documents import classifier_inside, decision_of
 from tallybayes.io.json_checks import bounded
 from tallybayes.io.model_document import from_document, to_document
 from tallybayes.io.value_writer import read_notes
+from tallybayes.privacy.small_counts import check_counts
 
 if TYPE_CHECKING:
     from tallybayes.estimators.bayes_decision import BayesDecision
@@ -23,11 +24,12 @@ __all__ = ["from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"]
 
 
 def save(
-    model: TallyClassifier | BayesDecision,
+    model: GenerativeClassifier | BayesDecision,
     path: object,
     *,
     notes: Mapping[str, object] | None = None,
     card: bool = False,
+    min_count: float | None = None,
 ) -> None:
     """Write a fitted model into a file: its parameters, schema and tally.
 
@@ -45,6 +47,10 @@ def save(
     card : bool, default=False
         Whether a model card is written beside it, as `model_card` makes it: its name is path with ``.md`` after it.
 
+    min_count : float, default=None
+        Refuse to write statistics with a cell that more than 0 and fewer than min_count rows are in, as
+        `tallybayes.privacy.check_counts` does; None writes them as they are.
+
     Raises
     ------
     OptionError
@@ -60,6 +66,7 @@ def save(
     >>> load(file).predict([[6.0]]).tolist()
     ['high']
     """
+    _check_counts(model, min_count)
     header, arrays = to_document(model, read_notes(notes))
     pieces = container.chunks(header, arrays)
     if hasattr(path, "write"):
@@ -69,10 +76,10 @@ def save(
             )
         _write_all(path, pieces)
         return
-    told = model_card(model, notes=notes) if card else None
+    text = model_card(model, notes=notes) if card else None
     atomic_files.write(_path(path), pieces)
-    if told is not None:
-        atomic_files.write(f"{_path(path)}.md", [told.encode("utf-8", "backslashreplace")])
+    if text is not None:
+        atomic_files.write(f"{_path(path)}.md", [text.encode("utf-8", "backslashreplace")])
 
 
 def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
@@ -85,7 +92,7 @@ def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
             rest = rest[len(rest) if taken is None else taken :]
 
 
-def load(path: object) -> TallyClassifier | BayesDecision:
+def load(path: object) -> GenerativeClassifier | BayesDecision:
     """Read the model in a file that `save` wrote.
 
     Nothing in the file is executed. Whatever its bytes are, the answer is a model or one ModelFileError, in time and
@@ -119,7 +126,7 @@ def load(path: object) -> TallyClassifier | BayesDecision:
     return _load(path)[0]
 
 
-def load_classifier(path: object, *, changing: bool = False) -> TallyClassifier:
+def load_classifier(path: object, *, changing: bool = False) -> GenerativeClassifier:
     """The classifier in a model file; of a BayesDecision the one inside it.
 
     changing: it is to be written again, which would lose what the decision knows.
@@ -127,7 +134,7 @@ def load_classifier(path: object, *, changing: bool = False) -> TallyClassifier:
     model = load(path)
     decision = decision_of(model)
     if decision is None:
-        return cast(TallyClassifier, model)
+        return cast(GenerativeClassifier, model)
     if changing:
         raise OptionError(
             f"{path} holds a BayesDecision, with its losses. Change the classifier inside in Python, model.estimator_, "
@@ -136,7 +143,18 @@ def load_classifier(path: object, *, changing: bool = False) -> TallyClassifier:
     return classifier_inside(decision)
 
 
-def to_bytes(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, object] | None = None) -> bytes:
+def _check_counts(model: GenerativeClassifier | BayesDecision, min_count: float | None) -> None:
+    if min_count is not None:
+        decision = decision_of(model)
+        check_counts(cast(GenerativeClassifier, model) if decision is None else classifier_inside(decision), min_count)
+
+
+def to_bytes(
+    model: GenerativeClassifier | BayesDecision,
+    *,
+    notes: Mapping[str, object] | None = None,
+    min_count: float | None = None,
+) -> bytes:
     """Give a fitted model as bytes: those of its model file, to be sent or kept elsewhere.
 
     A model that has learned nothing (``model.empty()``, ``model.plan(source)``) can be sent too: a plan for others.
@@ -147,6 +165,9 @@ def to_bytes(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, obje
         What is written.
     notes : dict, default=None
         What else to keep beside the model, such as where the data came from.
+    min_count : float, default=None
+        Refuse statistics with a cell that more than 0 and fewer than min_count rows are in, as
+        `tallybayes.privacy.check_counts` does; None gives them as they are.
 
     Returns
     -------
@@ -161,11 +182,12 @@ def to_bytes(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, obje
     >>> here.merge(there).class_count_.tolist()
     [2.0, 3.0]
     """
+    _check_counts(model, min_count)
     header, arrays = to_document(model, read_notes(notes))
     return b"".join(container.chunks(header, arrays))
 
 
-def from_bytes(data: bytes | bytearray | memoryview) -> TallyClassifier | BayesDecision:
+def from_bytes(data: bytes | bytearray | memoryview) -> GenerativeClassifier | BayesDecision:
     """Read the model in bytes that ``to_bytes`` gave, or that a model file holds.
 
     Nothing in them is executed. Whatever they are, the answer is a model or one ModelFileError.
@@ -236,7 +258,7 @@ def load_notes(path: object) -> dict[str, Any]:
     return _load(path)[1]
 
 
-def _load(path: object) -> tuple[TallyClassifier | BayesDecision, dict[str, Any]]:
+def _load(path: object) -> tuple[GenerativeClassifier | BayesDecision, dict[str, Any]]:
     if hasattr(path, "read"):
         name = getattr(path, "name", type(path).__name__)
     else:

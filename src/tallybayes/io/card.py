@@ -10,7 +10,7 @@ import numpy as np
 
 from tallybayes import __version__
 from tallybayes.errors import OptionError, brief
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io.decision_documents import classifier_inside, decision_of
 from tallybayes.io.value_writer import read_notes
 
@@ -26,7 +26,7 @@ OPEN = """## To be filled in
 MOST_COLUMNS, MOST_CLASSES, MOST_LEVELS = 50, 30, 6
 
 
-def model_card(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, object] | None = None) -> str:
+def model_card(model: GenerativeClassifier | BayesDecision, *, notes: Mapping[str, object] | None = None) -> str:
     """Write a model card: Markdown with what a fitted model is and what it learned from, from its own facts.
 
     What only people know (what it is for, where the rows came from, whom it may harm) is left for them to fill in.
@@ -64,7 +64,7 @@ def model_card(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, ob
     decision = decision_of(model)
     if decision is not None:
         model = classifier_inside(decision)
-    if not isinstance(model, TallyClassifier):
+    if not isinstance(model, GenerativeClassifier):
         raise OptionError(f"model_card takes a fitted classifier of tallybayes; got {brief(model)}.")
     parts = [
         _head(model, read_notes(notes)),
@@ -90,7 +90,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(map(_cell, row))} |" for row in rows)])
 
 
-def _head(model: TallyClassifier, notes: Mapping[str, object]) -> str:
+def _head(model: GenerativeClassifier, notes: Mapping[str, object]) -> str:
     name = type(model).__name__
     usual = {k: p.default for k, p in signature(type(model)).parameters.items()}
     given = {k: v for k, v in model.get_params(deep=False).items() if repr(v) != repr(usual.get(k))}
@@ -107,7 +107,7 @@ def _head(model: TallyClassifier, notes: Mapping[str, object]) -> str:
     return f"# {name}\n\n## Facts\n\n" + "\n".join(lines)
 
 
-def _classes(model: TallyClassifier) -> str:
+def _classes(model: GenerativeClassifier) -> str:
     fitted, start = model.fitted_, model.predictor_.start
     prior = np.exp(start - np.logaddexp.reduce(start))
     total = float(fitted.weight.sum())
@@ -129,7 +129,7 @@ def _losses(decision: BayesDecision) -> str:
     return f"## What each answer costs\n\n{lead}{more}\n\n" + _table(head, rows)
 
 
-def _columns(model: TallyClassifier) -> str:
+def _columns(model: GenerativeClassifier) -> str:
     schema, fitted = model.fitted_.schema, model.fitted_
     rows: list[tuple[object, ...]] = []
     for j in range(min(schema.d, MOST_COLUMNS)):
@@ -145,7 +145,7 @@ def _columns(model: TallyClassifier) -> str:
     return "## Columns\n\n" + _table(("column", "kind", "distribution", "values"), rows) + more
 
 
-def _telling(model: TallyClassifier) -> str:
+def _telling(model: GenerativeClassifier) -> str:
     ranking = model.explain()
     rows: list[tuple[object, ...]] = [
         (ranking.names[j], f"{ranking.information[j] / np.log(2):.3f}") for j in ranking.order[:10].tolist()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tallybayes.errors import ModelFileError, OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io.json_checks import Json, fields, items
 from tallybayes.io.value_reader import Reader
 from tallybayes.io.value_writer import Writer
@@ -37,11 +37,11 @@ def decision_of(model: object) -> BayesDecision | None:
     return model
 
 
-def classifier_inside(decision: BayesDecision) -> TallyClassifier:
+def classifier_inside(decision: BayesDecision) -> GenerativeClassifier:
     """The fitted classifier that it asks."""
     inner = decision.estimator_
     inner = inner.estimator if type(inner).__name__ == "FrozenEstimator" else inner
-    if not isinstance(inner, TallyClassifier):
+    if not isinstance(inner, GenerativeClassifier):
         raise OptionError(
             f"A BayesDecision around {type(inner).__name__} has no model file: only classifiers of tallybayes have "
             "one. Pickle it, or save it with joblib or skops."
@@ -66,7 +66,9 @@ def write_decision(decision: BayesDecision, writer: Writer, document: Json) -> J
     }
 
 
-def read_decision(document: Json, reader: Reader, read: Callable[[Json, Reader], TallyClassifier]) -> BayesDecision:
+def read_decision(
+    document: Json, reader: Reader, read: Callable[[Json, Reader], GenerativeClassifier]
+) -> BayesDecision:
     """read: how the classifier inside is read."""
     from sklearn.frozen import FrozenEstimator
 

@@ -63,7 +63,7 @@ def _replaceable(target: str) -> bool:
 def _take(beside: str, waiting: Callable[[str], None]) -> int | None:
     if sys.platform == "win32":
         return None
-    told = False
+    announced = False
     while True:
         fd = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -79,9 +79,9 @@ def _take(beside: str, waiting: Callable[[str], None]) -> int | None:
                 return None
             if e.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise
-        if not told:
+        if not announced:
             waiting(holder or "another process")
-            told = True
+            announced = True
         time.sleep(EVERY)
 
 

@@ -20,9 +20,9 @@ from tallybayes.data.labels import is_label, sort_labels
 from tallybayes.data.schema import Schema
 from tallybayes.distributions import Distribution
 from tallybayes.distributions.base import statistics_from
-from tallybayes.distributions.records import arrays_of
+from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import ModelFileError, OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io.decision_documents import NAME as DECISION
 from tallybayes.io.decision_documents import classifier_inside, decision_of, read_decision, write_decision
 from tallybayes.io.json_checks import Json, bounded, fields, index, items, mapping
@@ -40,10 +40,10 @@ PRIORS = ("priors", "class_prior")  # parameters that may be tables with labels:
 MOST_WEIGHT = 1e300  # of a class: sums of some of these are still finite
 
 
-def estimator(name: object) -> type[TallyClassifier] | None:
+def estimator(name: object) -> type[GenerativeClassifier] | None:
     """The public estimator of this name. No other class is ever made from a file, and no other is imported for it."""
     found = getattr(tallybayes, name) if isinstance(name, str) and name in tallybayes.__all__ else None
-    return found if isinstance(found, type) and issubclass(found, TallyClassifier) else None
+    return found if isinstance(found, type) and issubclass(found, GenerativeClassifier) else None
 
 
 def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, Json], list[Array]]:
@@ -65,7 +65,7 @@ def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, J
 
 def _document(model: object, writer: Writer) -> dict[str, Json]:
     name = type(model).__name__
-    if not isinstance(model, TallyClassifier) or estimator(name) is not type(model):
+    if not isinstance(model, GenerativeClassifier) or estimator(name) is not type(model):
         raise OptionError(
             f"save takes an estimator of tallybayes; got {name}. Pipelines and classes of your own can be pickled, or "
             "saved with joblib or skops."
@@ -105,7 +105,7 @@ def _write_classes(classes: Array, writer: Writer) -> Json:
 
 def from_document(
     header: dict[str, Json], arrays: list[Array]
-) -> tuple[TallyClassifier | BayesDecision, dict[str, Any]]:
+) -> tuple[GenerativeClassifier | BayesDecision, dict[str, Any]]:
     """The model, and the notes; whatever the document is, or ModelFileError."""
     with _all_its_fault():
         _, listed, document, notes = fields(header, "Its header", "tallybayes", "distributions", "model", "notes")
@@ -120,7 +120,7 @@ def from_document(
         return model, found
 
 
-def _read_model(document: Json, reader: Reader) -> TallyClassifier:
+def _read_model(document: Json, reader: Reader) -> GenerativeClassifier:
     name, given, schema_, groups_, classes_, weight, stats, closed, others = fields(
         document, "The model", "class", "parameters", "schema", "groups", "classes", "weight", "stats", "closed",
         "attributes",

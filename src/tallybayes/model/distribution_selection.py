@@ -1,6 +1,6 @@
 """Which distribution suits a number: each is asked for the class, by the column alone, of rows that it has not seen.
 
-For some of the first rows, at most SAMPLE of them and evenly spread, each distribution tells
+For a sample of the first batch, at most SAMPLE rows with the smallest hashes, each distribution tells
 
     −log P(class | x_j),   P(class | x_j) ∝ P(class) P(x_j | class),
 
@@ -11,8 +11,9 @@ standard error of the best, in the order of CANDIDATES: a table of few rows keep
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Numbers, cut_numbers, find_cuts, numbers
+from tallybayes.data.labels import Target
 from tallybayes.data.schema import Choice, Schema
 from tallybayes.data.table import Table
-from tallybayes.data.target import Target
 from tallybayes.distributions import Binned, Gaussian, Kernel, LogGaussian, Poisson, distribution
 from tallybayes.distributions.context import Context
 from tallybayes.utils.array_types import Array, Floats
@@ -64,7 +65,7 @@ def choose(
     if table.csr is not None:
         name = "multinomial" if _whole_counts(table.csr) else "gaussian"
         return replace(schema, chosen={**schema.chosen, **dict.fromkeys(columns, Choice(name))})
-    rows = _sample(target, SAMPLE)
+    rows = _sample(table, schema, columns, target, SAMPLE)
     chosen: dict[int, Choice] = dict.fromkeys(columns, Choice("gaussian", rows=len(rows.at)))
     if rows.weight.sum() >= FEWEST and (rows.weight > 0).sum() > 1:
         many = int((target.y >= 0).sum()) > CUTTING
@@ -87,15 +88,46 @@ def _whole_counts(csr: Any) -> bool:
     return bool(np.isfinite(values).all() and (values >= 0).all() and (values == np.floor(values)).all())
 
 
-def _sample(target: Target, most: int) -> _Judged:
-    """Evenly spread over the rows that count."""
+def _sample(table: Table, schema: Schema, columns: Sequence[int], target: Target, most: int) -> _Judged:
+    """Some of the rows that count, whatever order they are in: those with the smallest hashes of these columns."""
     there = np.flatnonzero((target.y >= 0) if target.w is None else (target.y >= 0) & (target.w > 0))
     if len(there) > most:
-        there = there[np.linspace(0, len(there) - 1, most).astype(np.int64)]
+        there = there[_smallest(_hashes(table, schema, columns, target)[there], most)]
     w = np.ones(len(there)) if target.w is None else target.w[there]
     if len(w):
         w = w / min(1.0, float(w.mean()))  # weights may be shares of a whole: a row is a row
     return _Judged(there, target.y[there], w, np.minimum(w, 1.0), len(target.classes))
+
+
+def _hashes(table: Table, schema: Schema, columns: Sequence[int], target: Target) -> NDArray[np.uint64]:
+    """A hash of each row: of its class, its weight and its values in some columns."""
+    out = (target.y.astype(np.int64) + 1).view(np.uint64)
+    own: Iterable[Array]
+    if table.matrix is not None:
+        own = (table.matrix[:, j] for j in columns)
+    else:
+        own = numbers(table, schema, columns, learning=True).arrays
+    for values in chain(() if target.w is None else (target.w,), own):
+        x = values.astype(np.float64)
+        x += 0.0  # −0 is 0
+        out += np.where(x == x, x.view(np.uint64), np.uint64(1))
+        out *= np.uint64(0x9E3779B97F4A7C15)
+        out ^= out >> np.uint64(32)
+    return out
+
+
+def _smallest(key: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
+    """The places of the smallest hashes, in their order; equal rows are told apart by how many there are before."""
+    order = np.argsort(key, kind="stable")
+    own = key[order]
+    new = np.append(True, own[1:] != own[:-1])
+    first = np.flatnonzero(new)
+    turn = np.arange(len(own)) - first[np.cumsum(new) - 1]
+    own = (own + turn.astype(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)
+    own ^= own >> np.uint64(29)
+    own *= np.uint64(0x94D049BB133111EB)
+    found = np.argpartition(own, most - 1)[:most]
+    return order[found[np.argsort(own[found])]]
 
 
 def _numbers(table: Table, schema: Schema, columns: Sequence[int], at: NDArray[np.int64]) -> Numbers:
@@ -111,7 +143,7 @@ def _numbers(table: Table, schema: Schema, columns: Sequence[int], at: NDArray[n
 def _cut(table: Table, schema: Schema, columns: Sequence[int], target: Target) -> Schema:
     if not columns:
         return schema
-    rows = _sample(target, CUTTING)
+    rows = _sample(table, schema, columns, target, CUTTING)
     w = None if target.w is None else rows.w
     found = find_cuts(_numbers(table, schema, columns, rows.at), "mdl", 1, rows.y, w, rows.K)
     return replace(schema, cuts={**schema.cuts, **dict(zip(columns, found, strict=True))})
@@ -147,7 +179,7 @@ def _judged(rows: _Judged, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:
-    """(columns, rows): −log P(class | x_j) of each row without itself."""
+    """(columns, rows): −log P(class | x_j) of each row, leave-one-out."""
     found = distribution(name, options)
     assert isinstance(found, family)
     context = Context(rows.weight, [None] * data.d)

@@ -19,7 +19,7 @@ from tallybayes import _core
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.distributions.capabilities import CompiledRow, capability
 from tallybayes.distributions.context import RowColumn
-from tallybayes.distributions.records import changed
+from tallybayes.distributions.statistics import changed
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Array
@@ -139,7 +139,7 @@ def open_fast_row(fitted: Fitted, priors: object, lock: _core.Lock) -> FastRow |
 
 
 def row_columns(schema: Schema, term: Term) -> list[RowColumn]:
-    """What a fast path is told of the columns of a term."""
+    """What a fast path needs to know of the columns of a term."""
     points = {j: schema.cuts[j].points for j in term.columns if j in schema.cuts}
     return [RowColumn(j, schema.kinds[j], points.get(j)) for j in term.columns]
 

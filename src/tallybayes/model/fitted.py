@@ -12,20 +12,29 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tallybayes import _core
-from tallybayes.data.labels import positions, union
+from tallybayes.data.encoding import rows_of
+from tallybayes.data.labels import Target, positions, union
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
-from tallybayes.data.target import Target
-from tallybayes.distributions.arithmetic import spread, subtract
 from tallybayes.distributions.base import reclass, scale
-from tallybayes.distributions.capabilities import LevelCounts, Vocabulary, capability, count_table, leave_one_out
+from tallybayes.distributions.capabilities import (
+    LevelCounts,
+    ParameterCount,
+    Vocabulary,
+    capability,
+    count_table,
+    leave_one_out,
+)
 from tallybayes.distributions.capabilities import sizes as code_counts
 from tallybayes.distributions.context import Context
-from tallybayes.errors import MergeError, listing
+from tallybayes.distributions.statistics import spread, subtract
+from tallybayes.errors import MergeError, OptionError, listing
+from tallybayes.model.column_order import in_order_of
 from tallybayes.model.distribution_selection import differs
+from tallybayes.model.forgotten_levels import renamed_alike, without_forgotten
 from tallybayes.model.priors import log_prior
 from tallybayes.model.rows import Rows
-from tallybayes.model.term import Term, named, same_shape
+from tallybayes.model.term import Term, refused, same_shape
 from tallybayes.utils.array_types import Array, Floats
 
 Starts = Callable[[Floats], Floats]
@@ -147,7 +156,7 @@ class Fitted:
         Returns
         -------
         Fitted
-            What is left.
+            What is left, without the names of levels and words that no row has any more.
 
         Raises
         ------
@@ -157,7 +166,7 @@ class Fitted:
         left = self._combined(other, -1)
         if not self.closed and (left.weight == 0).any():
             left = left.reclass(left.classes[left.weight > 0])
-        return left
+        return without_forgotten(left, self)
 
     def _combined(self, other: Fitted, sign: int) -> Fitted:
         classes = union(self.classes, other.classes)
@@ -230,7 +239,7 @@ class Fitted:
         Parameters
         ----------
         other : Fitted
-            Of the same columns and distributions.
+            Of the same columns, in any order where they have names, and the same distributions.
 
         Returns
         -------
@@ -242,6 +251,7 @@ class Fitted:
         MergeError
             If the two count different things.
         """
+        other = in_order_of(other, self)
         schema = union_schema(self, other)
         if not same_shape(self.terms, other.terms):
             raise MergeError(
@@ -309,8 +319,10 @@ class Fitted:
         """
         terms = []
         for term in self.terms:
-            with named(self.schema, term.columns):
+            try:
                 terms.append(replace(term, params=term.distribution.estimate(term.statistics, self.context(term))))
+            except _core.BadValue as e:
+                raise refused(e, self.schema, term.columns, "this model") from None
         return replace(self, terms=tuple(terms), log_prior=log_prior(self.weight, self.classes, priors))
 
     def leave_one_out(self, rows: Rows, priors: object, starts: Starts) -> tuple[Floats, Floats]:
@@ -351,20 +363,80 @@ class Fitted:
         prior = begin[which.reshape(-1)]
         likelihood = np.zeros((rows.n, self.K))
         for t in self.terms:
-            with named(self.schema, t.columns):
+            try:
                 likelihood += leave_one_out(
                     t.distribution, rows.of(t), label, unit, t.statistics, t.params, self.context(t)
                 )
+            except _core.BadValue as e:
+                raise refused(e, self.schema, t.columns, "this model") from None
         prior[last], likelihood[last] = np.nan, np.nan
         return prior, likelihood
+
+    def without_only_rows(
+        self, rows: Rows, priors: object, starts: Starts, prior: Floats, likelihood: Floats
+    ) -> tuple[Floats, Floats]:
+        """The same with the only row of a class judged too: by an estimate without that class, as after `forget`.
+
+        Parameters
+        ----------
+        rows : Rows
+            Learned before.
+        priors : None, 'uniform', 'laplace', array, dict or Series
+            The class prior, as for the estimate. One that names classes keeps the class, which has no rows then.
+        starts : callable
+            What the log joint starts from, given the log prior.
+        prior, likelihood : ndarray of shape (n, K)
+            As `leave_one_out` gives them: NaN for these rows.
+
+        Returns
+        -------
+        prior : ndarray of shape (n, K)
+            −inf for a class that is not there; 0 if no row is left.
+        likelihood : ndarray of shape (n, K)
+            log P(x | class), up to a term that all classes share.
+        """
+        only = np.flatnonzero(np.isnan(prior).any(axis=1))
+        prior, likelihood = prior.copy(), likelihood.copy()
+        kept = not (priors is None or isinstance(priors, str) or callable(priors))  # it names classes
+        for i in only.tolist():
+            w = None if rows.w is None else np.minimum(rows.w[i : i + 1], 1.0)
+            one = replace(rows, data={j: rows_of(data, slice(i, i + 1)) for j, data in rows.data.items()}, w=w)
+            row = count(replace(one, y=rows.classes_of_rows[i : i + 1]), self.terms, self.classes, self.closed)
+            less = self._combined(row, -1) if kept or self.closed else self.subtract(row)
+            prior[i], likelihood[i] = 0.0, 0.0
+            if not less.weight.sum() > 0:
+                continue
+            there = positions(less.classes, self.classes)
+            less = less.estimate(priors)
+            scorer = _core.Scorer(1, np.zeros(less.K))
+            for term in less.terms:
+                term.distribution.score(scorer, one.of(term), term.params)
+            prior[i] = -np.inf
+            prior[i, there], likelihood[i, there] = starts(less.prior), scorer.joint()[0]
+        return prior, likelihood
+
+
+def count_parameters(fitted: Fitted) -> int:
+    """How many numbers an estimated model has: K − 1 priors, and those of each factor; OptionError if there is no such
+    number."""
+    total = fitted.K - 1
+    for term in fitted.terms:
+        own = capability(term.distribution, ParameterCount)
+        found = None if own is None else own.n_parameters(term.params, fitted.context(term))
+        if found is None:
+            raise OptionError(f"The distribution {term.distribution.name!r} has no fixed number of parameters.")
+        total += found
+    return total
 
 
 def count(rows: Rows, terms: Sequence[Term], classes: Array, closed: bool = False) -> Fitted:
     """The sums of rows whose classes are numbered as `classes` are."""
     y, K, counted = rows.classes_of_rows, len(classes), []
     for term in terms:
-        with named(rows.schema, term.columns, rows.who):
+        try:
             counted.append(_raw(term, term.distribution.add(rows.of(term), y, rows.w, K)))
+        except _core.BadValue as e:
+            raise refused(e, rows.schema, term.columns, rows.who) from None
     return Fitted(rows.schema, classes, _core.class_weights(y, rows.w, K), tuple(counted), closed)
 
 
@@ -380,11 +452,13 @@ def tally(
     """The sums of an aligned table whose rows are not looked at again: as `count` gives them, one term at a time."""
     K, counted = len(target.classes), []
     for term in terms:
-        with named(schema, term.columns, who):
+        try:
             statistics, schema = count_table(
                 term.distribution, table, schema, term.columns, sizes, target.y, target.w, K
             )
             counted.append(_raw(term, statistics))
+        except _core.BadValue as e:
+            raise refused(e, schema, term.columns, who) from None
     weight = _core.class_weights(target.y, target.w, K)
     return Fitted(schema, target.classes, weight, tuple(counted), closed)
 
@@ -409,6 +483,8 @@ def union_schema(one: Fitted, two: Fitted) -> Schema:
     for j in sorted(set(a.levels) | set(b.levels)):
         first, second = _levels(a, j, sizes_a), _levels(b, j, sizes_b)
         words = capability(one.term_of(j)[0].distribution, Vocabulary)
+        if words is None:
+            first, second = renamed_alike(first, second)
         joined = first.extend(second.labels) if words is None else words.join_levels(first, second)
         levels[j] = joined.extend([second.labels[c] for c in sorted(second.declared)], declared=True)
     return replace(a, levels=levels)
@@ -420,7 +496,7 @@ def _level_map(term: Term, own: Levels, joined: Levels) -> list[int]:
     if words is not None:
         return words.level_map(own, joined)
     index = joined.index()
-    return [index[label] for label in own.labels]
+    return [index.get(label, code) for code, label in enumerate(own.labels)]  # a name forgotten here only: same code
 
 
 def _levels(schema: Schema, j: int, sizes: Mapping[int, int]) -> Levels:
@@ -444,8 +520,6 @@ def _same_names(a: Schema, b: Schema) -> None:
         )
     if a.d != b.d or a.names != b.names:
         only = sorted(set(a.names or ()) ^ set(b.names or ()))
-        if a.names and b.names and not only:
-            raise MergeError("The two models have the same columns in another order. Fit both on one order.")
         what = f"Columns only in one of them: {listing(only)}." if only else f"{a.d} and {b.d} columns."
         raise MergeError(f"The two models were fitted on different columns. {what}")
 

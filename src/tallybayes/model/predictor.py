@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.data.labels import positions, read_target, union
 from tallybayes.distributions.capabilities import (
     CheckRows,
     CompiledMatrix,
@@ -27,9 +28,11 @@ from tallybayes.distributions.context import RowScores
 from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
 from tallybayes.model.fast_row import RowCodes, row_columns
 from tallybayes.model.fitted import Fitted
+from tallybayes.model.priors import log_priors
 from tallybayes.model.rows import Rows, read_rows
-from tallybayes.model.term import named, refused
+from tallybayes.model.term import refused
 from tallybayes.utils.array_types import Floats
+from tallybayes.utils.cached import cached_property
 
 ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
 FEW_ROWS = 1000  # for which it matters what a question costs besides its rows
@@ -105,9 +108,9 @@ class Predictor:
         Predictor
             The same otherwise.
         """
-        twin = copy(self)
-        twin.options = options
-        return twin
+        other = copy(self)
+        other.options = options
+        return other
 
     def read(self, X: object) -> Rows:
         """Read a table as this model does.
@@ -146,6 +149,48 @@ class Predictor:
             if found is not None:
                 return found
         return self.answer(self.read(X), how, start)
+
+    def start_under(self, priors: object) -> Floats | None:
+        """Give what the log joint starts from under a prior for one question.
+
+        Parameters
+        ----------
+        priors : None, 'uniform', 'laplace', array, dict, Series or table
+            One prior for all rows, or one for each row.
+
+        Returns
+        -------
+        ndarray of shape (K,) or (n, K), or None
+            None: as always.
+        """
+        return None if priors is None else log_priors(self.fitted.weight, self.fitted.classes, priors)
+
+    def accuracy(self, X: object, y: object, sample_weight: object) -> float:
+        """Compute the share of rows predicted right; a row of a class that was never learned is predicted wrong.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+        y : array-like of shape (n,)
+            The true class of each row.
+        sample_weight : array-like of shape (n,) or None
+            The weight of each row.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
+        rows, classes = self.read(X), self.fitted.classes
+        target = read_target(y, rows.n, sample_weight)
+        counts = target.y >= 0
+        if not counts.any():
+            raise OptionError("There is nothing to score: every sample weight is zero.")
+        both = union(classes, target.classes)  # LabelError where labels of the two can never be equal
+        best: NDArray[np.int64] = self.answer(rows, "best")
+        right = positions(classes, both)[best] == target.among(both).y
+        return float(np.average(right[counts], weights=None if target.w is None else target.w[counts]))
 
     def answer(self, rows: Rows, how: str, start: Floats | None = None) -> Any:
         """Answer for rows: log prior + β log P(x | class) = β (log prior / β + log P(x | class)).
@@ -226,10 +271,12 @@ class Predictor:
         """
         scorer = _core.Scorer(rows.n, np.zeros(self.fitted.K))
         for term in self._terms:
-            with named(self.fitted.schema, term.columns, rows.who):
+            try:
                 check = capability(term.distribution, CheckRows)
                 check_rows = term.distribution.score if check is None else check.check_rows
                 check_rows(scorer, rows.of(term), term.params)
+            except _core.BadValue as e:
+                raise refused(e, self.fitted.schema, term.columns, rows.who) from None
         self._answered(scorer, rows, "joint")
 
     def terms(self, rows: Rows) -> Floats:
@@ -248,8 +295,10 @@ class Predictor:
         K, schema = self.fitted.K, self.fitted.schema
         out, rest = np.empty((rows.n, schema.d, K)), list[Floats]()
         for term in self._terms:
-            with named(schema, term.columns, rows.who):
+            try:
                 found, own = column_terms(term.distribution, rows.of(term), term.params, K), len(term.columns)
+            except _core.BadValue as e:
+                raise refused(e, schema, term.columns, rows.who) from None
             out[:, list(term.columns)] = found[:, :own]
             if found.shape[1] > own:
                 rest.append(found[:, own:])

@@ -170,7 +170,7 @@ def plain(priors: object) -> Any:
 def _numbers(priors: object) -> Floats:
     try:
         return np.asarray(priors, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(
             f"priors must be None, 'uniform', 'laplace' or one number per class; got {brief(priors)}."
         ) from None

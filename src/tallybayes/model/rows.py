@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 import tallybayes.utils.blas  # noqa: F401  # threadpool_limits learns of the core's threads
 from tallybayes import _core
 from tallybayes.data.encoding import Data
+from tallybayes.data.labels import Target
 from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import Table, read_table
-from tallybayes.data.target import Target
 from tallybayes.distributions.capabilities import LearnedCuts, capability
 from tallybayes.errors import warn
-from tallybayes.model.term import Term, named, refused
+from tallybayes.model.term import Term, refused
 from tallybayes.utils.array_types import Floats
 
 Labels = NDArray[np.int32]
@@ -117,7 +117,7 @@ def read_rows(
 ) -> Rows:
     """A table as a model reads it that was fitted before; who: what messages call the model.
 
-    sizes: how many codes columns without a dictionary have had so far. grow: labels not met before are appended to the
+    sizes: how many codes columns without a dictionary have had so far. grow: unseen labels are appended to the
     schema of the rows.
     """
     return encode_rows(aligned(read_table(X), schema, who), schema, terms, sizes, who, grow)
@@ -147,8 +147,10 @@ def encode_rows(
 def cut_columns(table: Table, schema: Schema, terms: Sequence[Term], target: Target) -> Schema:
     """The schema with cuts for the columns that need them and have none yet."""
     for term in terms:
-        with named(schema, term.columns):
+        try:
             cut = capability(term.distribution, LearnedCuts)
             if cut is not None:
                 schema = cut.learn_cuts(table, schema, term.columns, target.y, target.w, len(target.classes))
+        except _core.BadValue as e:
+            raise refused(e, schema, term.columns, "this model") from None
     return schema

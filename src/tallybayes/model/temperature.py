@@ -1,4 +1,4 @@
-"""One number that says how far a likelihood is believed: P(class | x) ∝ P(class) P(x | class)^β. Arrays only.
+"""Temperature: the power β of the likelihood in P(class | x) ∝ P(class) P(x | class)^β, chosen by leave-one-out.
 
 Naive Bayes counts what two correlated columns say twice, and is too sure. β below 1 takes that back, for all rows
 alike; the prior, which nobody counted twice, stays as it is. The log-loss is convex in β, so the best one is found.
@@ -6,11 +6,17 @@ alike; the prior, which nobody counted twice, stays as it is. The log-loss is co
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 import scipy
 
 from tallybayes import _core
 from tallybayes.utils.array_types import Array, Floats
+
+if TYPE_CHECKING:
+    from tallybayes.model.fitted import Fitted, Starts
+    from tallybayes.model.rows import Rows
 
 MIN_BETA, MAX_BETA = 1e-3, 20.0  # of β
 STEPS = 60
@@ -43,7 +49,7 @@ def best_temperature(
 ) -> float:
     """β in [MIN_BETA, MAX_BETA] with the least weighted log-loss −Σ w log P(y | x), plus pull / 2 · log²(β / to): few
     rows
-    that are told apart without a mistake would want β to be infinite.
+    that are separated without a mistake would want β to be infinite.
 
     Its slope in β is Σ w (E[L] − L_y), L: the log-likelihoods, the mean over P(class | x), and never falls. Newton's
     steps in log β, kept between the last two points where the slope had different signs. Rows whose own class is
@@ -61,3 +67,23 @@ def tempered(
         np.ascontiguousarray(y, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float64),
     )  # fmt: skip
     return rows.best((MIN_BETA, MAX_BETA), (pull, to), enough, STEPS)
+
+
+class Temperature(NamedTuple):
+    """β, the leave-one-out log posteriors under it, and minus their mean log-loss."""
+
+    beta: float
+    log_proba: Floats
+    score: float
+
+
+def choose_temperature(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Temperature:
+    """The power of the likelihood with the least leave-one-out log-loss. fitted: with parameters."""
+    prior, likelihood = fitted.leave_one_out(rows, priors, starts)
+    y = rows.classes_of_rows
+    weight = np.where(y < 0, 0.0, 1.0 if rows.w is None else rows.w)
+    label = np.maximum(y, 0)
+    beta = best_temperature(prior, likelihood, label, weight)
+    judged = score(posterior(prior, likelihood, beta), label, weight)
+    found = posterior(*fitted.without_only_rows(rows, priors, starts, prior, likelihood), beta)
+    return Temperature(beta, found, judged)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -120,24 +119,8 @@ def same_shape(a: Sequence[Term], b: Sequence[Term]) -> bool:
     )
 
 
-class named:  # noqa: N801 - it reads as a word: with named(schema, columns)
-    """Turns a value that a kernel refused into a sentence with the column's name; who: what it calls the model."""
-
-    __slots__ = ("schema", "which", "who")
-
-    def __init__(self, schema: Schema, which: Sequence[int], who: str = "this model") -> None:
-        self.schema, self.which, self.who = schema, which, who
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(e, _core.BadValue):
-            raise refused(e, self.schema, self.which, self.who) from None
-
-
 def refused(e: _core.BadValue, schema: Schema, which: Sequence[int], who: str) -> TableError:
-    """The same for an error at hand: where every question passes, and even a context would cost."""
+    """A value that a kernel refused, as a sentence with the column's name; who: what messages call the model."""
     why, row, col, value = e.args
     name = schema.name(which[col])
     return TableError(_refusal(why, name, row, value, who), column=name, row=row, value=value)

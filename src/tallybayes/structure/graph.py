@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,23 +20,28 @@ Edge = tuple[Hashable, Hashable]  # names of columns: parent, child
 
 @dataclass(frozen=True, repr=False)
 class Graph:
-    """Who depends on whom. The class is a parent of every column; `parents` lists the others. Print it.
+    """The arrows of a Bayesian network: which column depends on which. Print it.
+
+    With one target, the class is a parent of every column, and `parents` and `edges` hold the arrows between columns.
+    With several targets they hold every arrow: between targets, from targets to columns, and between columns.
 
     Parameters
     ----------
     columns : tuple of str
         The columns.
     parents : dict from str to tuple of str
-        The other columns that each depends on.
+        What each column depends on beside the class; with several targets all that each column or target depends on.
     edges : tuple of (str, str, dict)
         (parent, child, {"mutual_information": I(parent; child | class)}), as networkx takes them:
-        ``networkx.DiGraph(model.graph_.edges)``.
+        ``networkx.DiGraph(model.graph_.edges)``. Arrows at a target have no mutual information.
     target : str, default='class'
         What the class is called.
+    targets : tuple of str, default=()
+        The names of several targets; empty for one.
 
     Attributes
     ----------
-    columns, parents, edges, target
+    columns, parents, edges, target, targets
         As above.
 
     Examples
@@ -52,26 +57,28 @@ class Graph:
     parents: Mapping[str, tuple[str, ...]]
     edges: tuple[tuple[str, str, dict[str, float]], ...]
     target: str = "class"
+    targets: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """One line per column: what its distribution is conditioned on."""
-        return "\n".join(f"{column} | {given}" for column, given in self._lines())
+        return "\n".join(f"{column} | {given}" if given else column for column, given in self._lines())
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Each column, and what it depends on."""
+        """Each column (and each of several targets), and what it depends on."""
         strength = {(a, b): e.get("mutual_information") for a, b, e in self.edges}
         lines = []
-        for column in self.columns:
+        for column in (*self.targets, *self.columns):
             shown = [
                 f"{p} ({s:.3g} nats)" if (s := strength.get((p, column))) is not None else p
                 for p in self.parents.get(column, ())
             ]
-            lines.append((column, ", ".join([self.target, *shown])))
+            lines.append((column, ", ".join([self.target] * (not self.targets) + shown)))
         return lines
 
     def __repr__(self) -> str:
         columns, arrows = len(self.columns), len(self.edges)
-        return f"Graph({columns} column{'s' * (columns != 1)}, {arrows} arrow{'s' * (arrows != 1)} between them)"
+        between = f" of {len(self.targets)} targets" if self.targets else " between them"
+        return f"Graph({columns} column{'s' * (columns != 1)}, {arrows} arrow{'s' * (arrows != 1)}{between})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -85,15 +92,17 @@ class Graph:
         str
             The text of a digraph.
         """
-        lines = ["digraph network {", f"  {_quoted(self.target)} [shape=doublecircle];"]
-        lines += [f"  {_quoted(self.target)} -> {_quoted(c)} [color=gray];" for c in self.columns]
+        heads = self.targets or (self.target,)
+        lines = ["digraph network {", *(f"  {_quoted(t)} [shape=doublecircle];" for t in heads)]
+        if not self.targets:
+            lines += [f"  {_quoted(self.target)} -> {_quoted(c)} [color=gray];" for c in self.columns]
         for a, b, e in self.edges:
             label = f' [label="{e["mutual_information"]:.3g}"]' if "mutual_information" in e else ""
             lines.append(f"  {_quoted(a)} -> {_quoted(b)}{label};")
         return "\n".join([*lines, "}"])
 
     def to_networkx(self) -> Any:
-        """Give the graph as one of networkx, with the class and all columns.
+        """Give the graph as one of networkx, with the targets and all columns.
 
         Returns
         -------
@@ -103,11 +112,35 @@ class Graph:
         import networkx as nx
 
         g = nx.DiGraph()
-        g.add_node(self.target)
+        g.add_nodes_from(self.targets or (self.target,))
         g.add_nodes_from(self.columns)
-        g.add_edges_from((self.target, c) for c in self.columns)
+        if not self.targets:
+            g.add_edges_from((self.target, c) for c in self.columns)
         g.add_edges_from(self.edges)
         return g
+
+    def with_targets(self, targets: Mapping[str, Sequence[str]], named: Mapping[Hashable, Sequence[str]]) -> Graph:
+        """Give this graph between columns with the arrows of several targets.
+
+        Parameters
+        ----------
+        targets : dict from str to sequence of str
+            The targets that each target depends on.
+        named : dict from str to sequence of str
+            The targets that each column depends on; a column without an entry depends on all.
+
+        Returns
+        -------
+        Graph
+            The graph of all arrows.
+        """
+        above = {column: tuple(named.get(column) or targets) for column in self.columns}
+        parents = {t: tuple(own) for t, own in targets.items()}
+        parents |= {column: (*above[column], *self.parents.get(column, ())) for column in self.columns}
+        arrows: list[tuple[str, str, dict[str, float]]] = [
+            (p, child, {}) for child, own in {**targets, **above}.items() for p in own
+        ]
+        return replace(self, parents=parents, edges=(*arrows, *self.edges), targets=tuple(targets))
 
 
 def _quoted(name: str) -> str:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import coded
+from tallybayes.data.labels import Target
 from tallybayes.data.schema import Choice, Schema
 from tallybayes.data.table import Table
-from tallybayes.data.target import Target
 from tallybayes.distributions.networks.joint_counts import count_levels
-from tallybayes.model.term import named
+from tallybayes.model.term import refused
 
 MANY = 256  # levels: a column with no more of them never stands apart
 FEW = 10  # intervals that a number is taken to be cut into
@@ -79,9 +79,11 @@ def _narrow(table: Table) -> bool:
 
 def _levels(table: Table, schema: Schema, which: Sequence[int], y: NDArray[np.int32]) -> list[int]:
     """How many levels each column has: those that its type lists, and others that rows of y ≥ 0 have."""
-    with named(schema, which):
+    try:
         data, grown = coded(table, schema, which, grow=True, sizes={})
         single, sizes = count_levels(data, y, None, 1)
+    except _core.BadValue as e:
+        raise refused(e, schema, which, "this model") from None
     met = np.split(single[0] > 0, np.cumsum(sizes)[:-1])
     out = []
     for j, here in zip(which, met, strict=True):

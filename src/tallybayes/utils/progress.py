@@ -85,7 +85,7 @@ class _Line:
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Gives a function to be told of rows that are done."""
+    """Gives a function to call when rows are done."""
     screen = sys.stderr
     if not watched(screen):
         yield lambda _: None

@@ -3,11 +3,30 @@
 encoded.py has the result types; each of the other modules makes one of them.
 """
 
-from tallybayes.data.encoding.encoded import MISSING, UNSEEN, Coded, Codes, Data, Numbers, Sparse, Texts, rows_of
-from tallybayes.data.encoding.to_codes import coded
-from tallybayes.data.encoding.to_cuts import CUT, cut_codes, cut_numbers, find_cuts, learn_cuts
-from tallybayes.data.encoding.to_levels import RAW_LIMIT, integer_columns, level_codes, levels
-from tallybayes.data.encoding.to_numbers import numbers
+from tallybayes.data.encoding.encoded import (
+    MISSING,
+    UNSEEN,
+    Coded,
+    Codes,
+    Data,
+    Numbers,
+    Sparse,
+    Texts,
+    numbers,
+    rows_of,
+)
+from tallybayes.data.encoding.to_codes import (
+    CUT,
+    RAW_LIMIT,
+    coded,
+    cut_codes,
+    cut_numbers,
+    find_cuts,
+    integer_columns,
+    learn_cuts,
+    level_codes,
+    levels,
+)
 from tallybayes.data.encoding.to_words import Splitting, texts, word_sums, words
 
 __all__ = [

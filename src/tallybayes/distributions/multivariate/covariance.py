@@ -18,7 +18,6 @@ import numpy as np
 import scipy
 
 from tallybayes import _core
-from tallybayes.distributions.compensated_means import EPS, LOG_2PI, away, exact_sum
 from tallybayes.distributions.multivariate import ledoit_wolf
 from tallybayes.distributions.multivariate.gaussian_parameters import FullParams, SharedParams
 from tallybayes.distributions.multivariate.gaussian_statistics import (
@@ -27,6 +26,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import (
     ScatterStatistics,
     WeighedStatistics,
 )
+from tallybayes.distributions.statistics import EPS, LOG_2PI, away, exact_sum
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
@@ -73,8 +73,8 @@ def class_means(s: BlockStatistics) -> tuple[Array, Array, Array]:
     total = n.sum(axis=0)
     centre = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
     share = light(n)
-    gap = (share * ((mean - centre) + low)).sum(axis=0) / np.where(total > 0, share.sum(axis=0), 1)
-    overall, rest = exact_sum(centre, np.where(total > 0, gap, 0.0))
+    delta = (share * ((mean - centre) + low)).sum(axis=0) / np.where(total > 0, share.sum(axis=0), 1)
+    overall, rest = exact_sum(centre, np.where(total > 0, delta, 0.0))
     return n, np.where(n > 0, mean, overall), np.where(n > 0, low, rest)
 
 
@@ -156,10 +156,10 @@ def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
 
 
 def class_covariance(s: ScatterStatistics, b: GaussianBlock, k: int, pooled: Array, gamma: tuple[float, ...]) -> Array:
-    """Σ_k(α, γ), before anything is done about its rank; gamma: class_amounts."""
-    cov = pooled if b.alpha == 0 else own_covariance(s, b, k, gamma[k])
-    if 0 < b.alpha < 1:
-        cov = b.alpha * cov + (1 - b.alpha) * pooled
+    """Σ_k(w, γ), before anything is done about its rank; gamma: class_amounts."""
+    cov = pooled if b.own_covariance == 0 else own_covariance(s, b, k, gamma[k])
+    if 0 < b.own_covariance < 1:
+        cov = b.own_covariance * cov + (1 - b.own_covariance) * pooled
     if b.amount > 0 or b.ridge > 0:
         add = b.amount * float(np.trace(cov)) / len(cov)
         cov = (1 - b.ridge) * ((1 - b.amount) * cov + add * np.eye(len(cov))) + b.ridge * np.eye(len(cov))

@@ -21,11 +21,11 @@ from tallybayes.distributions.capabilities import (
     ParameterCount,
     QuadraticForm,
 )
-from tallybayes.distributions.compensated_means import EPS
 from tallybayes.distributions.context import Context, Features, Weights
 from tallybayes.distributions.multivariate import ledoit_wolf
 from tallybayes.distributions.multivariate.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.multivariate.ledoit_wolf import MomentStatistics
+from tallybayes.distributions.statistics import EPS
 from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianStatistics
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
@@ -33,14 +33,14 @@ from tallybayes.utils.array_types import Array
 
 @dataclass(frozen=True)
 class GaussianAxes(Gaussian):
-    """σ²_cj(α) = α own + (1 − α) shared;  then (1 − γ) σ²_cj + γ mean_j σ²_cj;  spherical: mean_j only.
+    """σ²_cj(w) = w own + (1 − w) shared;  then (1 − γ) σ²_cj + γ mean_j σ²_cj;  spherical: mean_j only.
 
     gamma 'oas' and 'ledoit-wolf' shrink each class's own variances, by its own amount, before they are shared.
     A class without variance in a column (below 1e-12 tol² of the shared one) takes the shared variance; a shared
     variance is tol² of the column's overall variance at least if it is 0. A column that never varies is left out.
     """
 
-    alpha: float = 0.0
+    own_covariance: float = 0.0
     gamma: float | str = 0.0  # or 'oas', 'ledoit-wolf'
     spherical: bool = False
     tol: float = 1e-4
@@ -63,9 +63,10 @@ class GaussianAxes(Gaussian):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
+        if not is_number(self.own_covariance) or not 0 <= self.own_covariance <= 1:
             raise OptionError(
-                f"alpha must be between 0 (one covariance) and 1 (each its own); got {brief(self.alpha)}."
+                "own_covariance must be between 0 (one covariance) and 1 (each its own); got "
+                f"{brief(self.own_covariance)}."
             )
         check_shrinkage(self.gamma)
         if not is_number(self.tol) or self.tol < 0:
@@ -80,7 +81,7 @@ class GaussianAxes(Gaussian):
             gamma = float(self.gamma)
         else:
             found = _shrunk(found, s.n, self._amounts(found, s))
-        var, level = found.mixed(self.alpha)
+        var, level = found.mixed(self.own_covariance)
         var = np.broadcast_to(level, var.shape).copy() if self.spherical else (1 - gamma) * var + gamma * level
         _check_finite(var, mean)
         var = np.where(found.varies, np.maximum(var, np.finfo(float).tiny), 0.0)
@@ -105,7 +106,7 @@ class GaussianAxes(Gaussian):
 
     @property
     def one_variance(self) -> bool:
-        return bool(self.alpha == 0)
+        return bool(self.own_covariance == 0)
 
     def features(self) -> Features:
         return "numbers" if self.one_variance else "sphere" if self.spherical else "squares"
@@ -145,15 +146,15 @@ def _overall(s: GaussianStatistics) -> tuple[Array, Array, Array, Array]:
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances before α and γ. Axes before the last two, if any, are those of several statistics at once."""
+    """Variances before w and γ. Axes before the last two, if any, are those of several statistics at once."""
 
     own: Array  # (…, K, d)
     shared: Array  # (…, d)
     varies: Array  # (…, d): columns that are not left out
 
-    def mixed(self, alpha: float) -> tuple[Array, Array]:
-        """Give α own + (1 − α) shared."""
-        var = alpha * self.own + (1 - alpha) * self.shared[..., None, :]
+    def mixed(self, own_covariance: float) -> tuple[Array, Array]:
+        """Give w own + (1 − w) shared."""
+        var = own_covariance * self.own + (1 - own_covariance) * self.shared[..., None, :]
         count = np.maximum(self.varies.sum(axis=-1), 1)[..., None, None]
         return var, (var * self.varies[..., None, :]).sum(axis=-1, keepdims=True) / count
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallybayes.distributions.compensated_means import LOG_2PI
 from tallybayes.distributions.multivariate.gaussian_parameters import BlockParams, FullParams, WideParams
+from tallybayes.distributions.statistics import LOG_2PI
 from tallybayes.utils.array_types import Array
 
 

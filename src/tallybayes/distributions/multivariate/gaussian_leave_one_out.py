@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from tallybayes.data.encoding import Numbers
 from tallybayes.data.encoding import rows_of as some_rows
 from tallybayes.distributions.capabilities import refitted_leave_one_out
-from tallybayes.distributions.compensated_means import EPS, LOG_2PI
 from tallybayes.distributions.context import Context
 from tallybayes.distributions.multivariate.gaussian_moments import rows_of
 from tallybayes.distributions.multivariate.gaussian_parameters import BlockParams
 from tallybayes.distributions.multivariate.gaussian_statistics import BlockStatistics, CompactStatistics
+from tallybayes.distributions.statistics import EPS, LOG_2PI
 from tallybayes.errors import is_number
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.blas import one_thread
@@ -90,7 +90,7 @@ class _Closed:
         """Rows that can be judged with the same eigenvectors: where a covariance mixes two scatters, or one and the
         ridge, those that leave with the same weight."""
         groups = [np.arange(len(unit))]
-        if 0 < self.block.alpha < 1 or self.block.ridge > 0:
+        if 0 < self.block.own_covariance < 1 or self.block.ridge > 0:
             groups = [np.flatnonzero(unit == u) for u in np.unique(unit)]
         for rows in groups:
             yield from (rows[i : i + step] for i in range(0, len(rows), step))
@@ -119,12 +119,12 @@ class _Closed:
         down = self.n.sum() - unit - b.ddof * (self.n > 0).sum()
         own_down = self.n[k] - unit * mine - b.ddof
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # hardly anything left: no rank either
-            shared = np.where(down > 0, (1 - b.alpha) / np.where(down > 0, down, 1.0), 0.0)
-            own = np.where(own_down > 0, b.alpha / np.where(own_down > 0, own_down, 1.0), 0.0)
+            shared = np.where(down > 0, (1 - b.own_covariance) / np.where(down > 0, down, 1.0), 0.0)
+            own = np.where(own_down > 0, b.own_covariance / np.where(own_down > 0, own_down, 1.0), 0.0)
             share = own * mine + shared
-            if b.alpha == 0:
+            if b.own_covariance == 0:
                 return self._made(-1, 0.0, float(shared[0])), shared / shared[0], share
-            if b.alpha == 1:
+            if b.own_covariance == 1:
                 return self._made(k, float(own[0]), 0.0), own / own[0], share
         return self._made(k, float(own[0]), float(shared[0])), np.ones(len(unit)), share
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.compensated_means import EPS, combine_means, exact_sum
 from tallybayes.distributions.context import Weights
 from tallybayes.distributions.multivariate.gaussian_statistics import (
     BlockStatistics,
@@ -24,6 +23,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import (
     WeighedStatistics,
     WideStatistics,
 )
+from tallybayes.distributions.statistics import EPS, combine_means, exact_sum
 from tallybayes.utils.array_types import Array
 
 WIDE = 256  # columns from which the wide form is worth its trouble

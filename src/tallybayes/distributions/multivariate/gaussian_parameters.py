@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from tallybayes.distributions.records import Record
+from tallybayes.distributions.statistics import Record
 from tallybayes.utils.array_types import Array
 
 

@@ -6,7 +6,7 @@ paired   n, mean (K, d, d): entry [c, i, j] over the rows of class c that have b
 wide     rows (R, d) and the class of each (owner), scatter_c = Σ rows rowsᵀ: fewer rows than columns, no d×d matrix.
 
 For Ledoit-Wolf shrinkage compact statistics have third and fourth moments too, wide ones the weight of each row: see
-ledoit_wolf.py. Means are sums of two float64, mean + low, in any form: see compensated_means.py.
+ledoit_wolf.py. Means are sums of two float64, mean + low, in any form: see distributions/statistics.py.
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ from typing import Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.arithmetic import expect, spread
-from tallybayes.distributions.compensated_means import CentredStatistics, check_low, check_squares
-from tallybayes.distributions.records import arrays_of, record_of
+from tallybayes.distributions.statistics import (
+    CentredStatistics,
+    arrays_of,
+    check_low,
+    check_squares,
+    expect,
+    record_of,
+    spread,
+)
 from tallybayes.utils.array_types import Array
 
 LARGEST_FLOAT = float(np.finfo(np.float64).max)

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.encoding import Numbers
-from tallybayes.distributions.compensated_means import away
 from tallybayes.distributions.context import Weights
 from tallybayes.distributions.multivariate.gaussian_moments import blocks
 from tallybayes.distributions.multivariate.gaussian_statistics import (
@@ -31,6 +30,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import (
     ScatterStatistics,
     WeighedStatistics,
 )
+from tallybayes.distributions.statistics import away
 from tallybayes.distributions.univariate.gaussian import GaussianStatistics
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array

@@ -11,9 +11,9 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.encoding import Numbers
-from tallybayes.distributions.compensated_means import LOG_2PI
 from tallybayes.distributions.multivariate.gaussian_moments import finite_rows
 from tallybayes.distributions.multivariate.gaussian_parameters import BlockParams, WideParams
+from tallybayes.distributions.statistics import LOG_2PI
 from tallybayes.utils.array_types import Array
 
 

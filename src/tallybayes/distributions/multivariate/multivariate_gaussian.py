@@ -28,9 +28,7 @@ from tallybayes.distributions.capabilities import (
     SeenColumns,
     WholePrediction,
 )
-from tallybayes.distributions.compensated_means import away
-from tallybayes.distributions.context import Context, Features, RowColumn, Weights
-from tallybayes.distributions.exported import Exported, plain
+from tallybayes.distributions.context import Context, Exported, Features, RowColumn, Weights, plain
 from tallybayes.distributions.multivariate import (
     covariance,
     gaussian_column_terms,
@@ -55,6 +53,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import (
     WideStatistics,
 )
 from tallybayes.distributions.sparse_blocks import dense_leave_one_out, dense_sum
+from tallybayes.distributions.statistics import away
 from tallybayes.distributions.univariate.gaussian import quadratic_form
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
@@ -71,12 +70,12 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     log p(x | c) = −½ log|2π Σ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
 
     Statistics: weight, mean and centred scatter of each class; one pooled scatter if no class needs its own.
-    Σ_c(α) = α S_c + (1 − α) Σ,  then  (1 − γ) Σ_c(α) + γ (tr Σ_c(α) / d) I.  See covariance.py for what is done
-    where data leave Σ_c without full rank, gaussian_statistics.py for missing values.
+    Σ_c(w) = w S_c + (1 − w) Σ,  then  (1 − γ) Σ_c(w) + γ (tr Σ_c(w) / d) I;  w: own_covariance.  See covariance.py
+    for what is done where data leave Σ_c without full rank, gaussian_statistics.py for missing values.
 
     Parameters
     ----------
-    alpha : float, default=0.0
+    own_covariance : float, default=0.0
         1: each class has its own covariance; 0: one shared.
     gamma : float, str or tuple of float, default=0.0
         A number; or, towards the class's own variances, 'oas', 'ledoit-wolf' or one number per class.
@@ -92,7 +91,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
         Whether the scatter was made from covariances that do not add.
     """
 
-    alpha: float = 0.0
+    own_covariance: float = 0.0
     gamma: float | str | tuple[float, ...] = 0.0
     ridge: float = 0.0
     ddof: int = 0
@@ -124,9 +123,10 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
             raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {brief(self.ddof)}.")
-        if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
+        if not is_number(self.own_covariance) or not 0 <= self.own_covariance <= 1:
             raise OptionError(
-                f"alpha must be between 0 (one covariance) and 1 (each its own); got {brief(self.alpha)}."
+                "own_covariance must be between 0 (one covariance) and 1 (each its own); got "
+                f"{brief(self.own_covariance)}."
             )
         covariance.check_shrinkage(self.gamma)
         if not is_number(self.ridge) or not 0 <= self.ridge <= 1:
@@ -137,7 +137,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     @property
     def pooled(self) -> bool:
         """One scatter for all classes is enough."""
-        return bool(self.alpha == 0 and is_number(self.gamma) and not self.separate)
+        return bool(self.own_covariance == 0 and is_number(self.gamma) and not self.separate)
 
     @property
     def fourth(self) -> bool:
@@ -152,7 +152,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     @property
     def shared(self) -> bool:
         """All classes have one covariance: boundaries are linear."""
-        return bool(self.alpha == 0)
+        return bool(self.own_covariance == 0)
 
     # --- adding ------------------------------------------------------------------------------------------------
 
@@ -259,9 +259,9 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
                 out[rows] = wide_gaussian.scores(x, p)
         else:
             out = _core.quadratic_scores(data.columns, p.mean, p.low, p.factor, p.constant)
-        gaps = np.flatnonzero(np.isnan(out[:, 0])) if p.K else np.empty(0, np.int64)
-        if len(gaps):
-            out[gaps] = marginal_gaussian.scores(data, gaps, p)
+        incomplete = np.flatnonzero(np.isnan(out[:, 0])) if p.K else np.empty(0, np.int64)
+        if len(incomplete):
+            out[incomplete] = marginal_gaussian.scores(data, incomplete, p)
         return out
 
     def leave_one_out(

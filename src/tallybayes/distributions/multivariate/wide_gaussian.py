@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
-from tallybayes.distributions.compensated_means import EPS, LOG_2PI
 from tallybayes.distributions.multivariate import covariance
 from tallybayes.distributions.multivariate.gaussian_parameters import SharedWideParams, WideParams
 from tallybayes.distributions.multivariate.gaussian_statistics import WideStatistics
-from tallybayes.distributions.records import arrays_of
+from tallybayes.distributions.statistics import EPS, LOG_2PI, arrays_of
 from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _roots(s: WideStatistics, b: GaussianBlock, thin: Array, gamma: float, d: in
     for k in range(shared):
         mine = thin[s.owner == k]
         own = mine.T @ mine / (weight[k] - b.ddof) if weight[k] > b.ddof else np.zeros((r, r))
-        cov = b.alpha * own + (1 - b.alpha) * pooled
+        cov = b.own_covariance * own + (1 - b.own_covariance) * pooled
         level = float(np.trace(cov)) / max(d, 1)
         if gamma > 0:
             cov = (1 - gamma) * cov + gamma * level * np.eye(r)

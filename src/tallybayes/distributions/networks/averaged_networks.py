@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
-from tallybayes.distributions.arithmetic import split
 from tallybayes.distributions.capabilities import (
     CheckRows,
     ColumnTerms,
@@ -25,8 +24,7 @@ from tallybayes.distributions.capabilities import (
     SQLCounts,
     refitted_leave_one_out,
 )
-from tallybayes.distributions.context import Context, RowColumn
-from tallybayes.distributions.exported import Exported, Json, plain, reads_of, too_large
+from tallybayes.distributions.context import Context, Exported, Json, RowColumn, plain, reads_of, too_large
 from tallybayes.distributions.networks.averaged_parameters import AveragedParams, AveragedReals
 from tallybayes.distributions.networks.conditional_gaussians import (
     Moments,
@@ -45,11 +43,12 @@ from tallybayes.distributions.networks.family_leave_one_out import without_lone_
 from tallybayes.distributions.networks.family_sampling import draw_families, draw_real
 from tallybayes.distributions.networks.joint_counts import GRID, fields_of, matrix_codes
 from tallybayes.distributions.networks.joint_statistics import JointStatistics, Reals
+from tallybayes.distributions.statistics import split
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
 
 MOST_SETS = 64  # whose cells choose the concentration of back-off of real columns
-SUBSUMED = 100.0  # rows that a value must have before another is believed to follow from it
+SUBSUMED = 100.0  # rows that a value must have before another is taken to follow from it
 OneSet = Callable[[int, tuple[int, ...], Array, Floats], Floats]  # see _averaged
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from tallybayes import _core
 from tallybayes.distributions.networks.count_tables import Tables
 from tallybayes.distributions.networks.joint_statistics import JointParams, Reals
 from tallybayes.utils.array_types import Floats
+from tallybayes.utils.cached import cached_property
 
 
 @dataclass(frozen=True, eq=False)

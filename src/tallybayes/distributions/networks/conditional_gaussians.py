@@ -45,11 +45,11 @@ class Moments:
         n = self.n.sum(axis=axis, keepdims=True)
         share = np.divide(self.n, n, out=np.zeros_like(self.n), where=n > 0)
         mean = (share * self.mean).sum(axis=axis, keepdims=True)
-        gap = np.where(self.n > 0, self.mean - mean, 0.0)
+        delta = np.where(self.n > 0, self.mean - mean, 0.0)
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # variances that are no numbers are refused in joint_counts.py
-            m2 = (self.m2 + self.n * gap * gap).sum(axis=axis, keepdims=True)
+            m2 = (self.m2 + self.n * delta * delta).sum(axis=axis, keepdims=True)
         return Moments(n, mean, m2)
 
     def without(self, x: Floats, weight: Floats) -> Moments:
@@ -57,10 +57,10 @@ class Moments:
         n = self.n - weight
         left = n > 1e-9 * self.n
         n = np.where(left, n, 0.0)
-        gap = np.where(left & (weight > 0), x - self.mean, 0.0)
+        delta = np.where(left & (weight > 0), x - self.mean, 0.0)
         part = np.divide(weight, n, out=np.zeros(np.broadcast_shapes(n.shape, weight.shape)), where=n > 0)
-        m2 = self.m2 - gap * gap * (self.n * part)  # in this order no step is larger than the sum itself
-        return Moments(n, np.where(left, self.mean - gap * part, 0.0), np.where(left, np.maximum(m2, 0.0), 0.0))
+        m2 = self.m2 - delta * delta * (self.n * part)  # in this order no step is larger than the sum itself
+        return Moments(n, np.where(left, self.mean - delta * part, 0.0), np.where(left, np.maximum(m2, 0.0), 0.0))
 
     def variance(self) -> Floats:
         """The variance in each cell."""
@@ -247,10 +247,10 @@ def back_off(m: Moments, below: Normal, a: float | Floats) -> Normal:
     σ² = (M + n a / (n + a) (m − μ₀)² + a σ₀²) / (n + a)
     """
     total = m.n + a
-    gap = np.where(m.n > 0, m.mean - below[0], 0.0)
+    delta = np.where(m.n > 0, m.mean - below[0], 0.0)
     share = m.n / total
     # divided before it is added: a sum of squares may be too large for a number where their mean is not
-    return below[0] + gap * share, m.m2 / total + (a / total) * (share * gap * gap + below[1])
+    return below[0] + delta * share, m.m2 / total + (a / total) * (share * delta * delta + below[1])
 
 
 def marginal(m: Moments, below: Normal, a: float) -> Floats:
@@ -278,7 +278,8 @@ def best_strengths(pairs: Sequence[tuple[Moments, Normal]], grid: Floats) -> Flo
     """The strength of the grid with the largest marginal likelihood of all cells and classes, (real columns, 1); for a
     column that never varies any will do."""
     found = np.array([sum(np.nan_to_num(marginal(m, below, a)).sum(axis=(0, -1)) for m, below in pairs) for a in grid])
-    return np.asarray(grid[np.argmax(found, axis=0)][..., None])
+    top = found.max(axis=0)
+    return np.asarray(grid[np.argmax(found >= top - 1e-11 * np.abs(top), axis=0)][..., None])  # the first, to rounding
 
 
 def repeated(below: Normal, cells: int) -> Normal:
@@ -415,5 +416,5 @@ def _gain(n: Floats, above: Floats, below: Floats) -> float:
     if not some.any():
         return 0.0
     with np.errstate(invalid="ignore"):  # ∞ − ∞: what is too large for a variance is refused by `estimate`
-        told = 0.5 * (n[some] / n.sum() * (np.log(above[some]) - np.log(below[some]))).sum()
-    return max(0.0, float(told))
+        information = 0.5 * (n[some] / n.sum() * (np.log(above[some]) - np.log(below[some]))).sum()
+    return max(0.0, float(information))

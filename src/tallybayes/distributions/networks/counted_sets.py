@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
-from tallybayes.distributions.arithmetic import expect, met_codes, subtract
 from tallybayes.distributions.context import Context, Counted, Weights
 from tallybayes.distributions.networks.conditional_gaussians import (
     Moments,
@@ -54,6 +53,7 @@ from tallybayes.distributions.networks.joint_counts import (
     plus_counts,
 )
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, MixedStatistics, Reals
+from tallybayes.distributions.statistics import expect, met_codes, subtract
 from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianStatistics
 from tallybayes.utils.array_types import Array, Floats
 

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, rows_of
-from tallybayes.distributions.arithmetic import minus, split
 from tallybayes.distributions.capabilities import refitted_leave_one_out
 from tallybayes.distributions.context import Context
 from tallybayes.distributions.networks.conditional_gaussians import leave_one_out_logs
 from tallybayes.distributions.networks.count_tables import family_sets
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics
+from tallybayes.distributions.statistics import minus, split
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array, Floats
 

@@ -25,8 +25,7 @@ from tallybayes.distributions.capabilities import (
     ParameterCount,
     SQLCounts,
 )
-from tallybayes.distributions.context import Context, RowColumn, RowScores
-from tallybayes.distributions.exported import Exported, plain, reads_of, too_large
+from tallybayes.distributions.context import Context, Exported, RowColumn, RowScores, plain, reads_of, too_large
 from tallybayes.distributions.networks import family_leave_one_out
 from tallybayes.distributions.networks.conditional_gaussians import (
     Normal,
@@ -75,7 +74,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     real_extra : tuple, default=()
         Further sets beside which the moments of real columns are kept.
     parents : tuple of tuple of int, default=()
-        Of each column, in the order in which they are believed in: back-off drops the last one first.
+        Of each column, most informative first: back-off drops the last one first.
     groups : tuple of tuple of int, default=None
         (columns, classes), where a column depends on a part of the class only (several outputs): classes with the same
         number share their counts.
@@ -238,7 +237,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         self, p: JointParams, data: Coded, codes: Array, span: slice, y: NDArray[np.int32], w: Floats | None
     ) -> Iterator[tuple[slice, Array, Floats | None]]:
         """Parts of a span of rows, their codes, and what the real columns say there (real columns, most parents + 1,
-        rows, classes), each row judged without itself."""
+        rows, classes), leave-one-out."""
         if p.reals is None:
             yield span, codes, None
             return

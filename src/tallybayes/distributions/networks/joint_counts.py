@@ -10,7 +10,6 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -21,15 +20,22 @@ from tallybayes.data import encoding
 from tallybayes.data.encoding import RAW_LIMIT, Coded, Data
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions.arithmetic import NEVER_LEARNED, check_binary, met_codes, split, subtract
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import LearnedCuts, LevelCounts, LevelWeights, SeenColumns
 from tallybayes.distributions.context import Context, Needs, RowColumn, RowScores, Weights
-from tallybayes.distributions.records import Record
-from tallybayes.distributions.smoothing import check_alpha
+from tallybayes.distributions.statistics import (
+    NEVER_LEARNED,
+    Record,
+    check_alpha,
+    check_binary,
+    met_codes,
+    split,
+    subtract,
+)
 from tallybayes.distributions.univariate.categorical import Categorical, CategoricalStatistics, resize
 from tallybayes.errors import ForgetError, OptionError, brief
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
 
 CHUNK = 1 << 23  # packed codes (bytes) that are counted or scored at a time
 SPAN = 4096  # rows that are packed at a time, at least

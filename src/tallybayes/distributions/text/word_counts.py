@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -15,12 +14,13 @@ from tallybayes.data import encoding
 from tallybayes.data.encoding import Data, Sparse, Splitting, Texts
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions.arithmetic import expect, subtract
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import (
     ColumnTerms,
+    DroppedLevels,
     LeaveOneOut,
     LevelCounts,
+    LevelWeights,
     Outcomes,
     Pieces,
     SeenColumns,
@@ -28,17 +28,17 @@ from tallybayes.distributions.capabilities import (
     Vocabulary,
 )
 from tallybayes.distributions.context import Context, Needs, Weights
-from tallybayes.distributions.records import Record
-from tallybayes.distributions.smoothing import check_alpha
+from tallybayes.distributions.statistics import Record, check_alpha, expect, subtract
 from tallybayes.distributions.text.word_leave_one_out import leave_one_out
 from tallybayes.errors import OptionError, SharedWordsWarning, brief, is_number, warn
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
 
 MODELS = ("multinomial", "complement", "bernoulli")
 ANALYZERS = ("auto", "word", "char")
 MOST_WORDS = 1 << 19
 LOG_BLOCK = 1 << 15  # of which logarithms are taken at a time
-TOLD = 20  # words that `describe` tells of each class
+DESCRIBED_WORDS = 20  # words that `describe` tells of each class
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,9 @@ class Words(Distribution[WordStatistics, WordParams]):
     capabilities: ClassVar[Collection[type]] = (
         ColumnTerms,
         LeaveOneOut,
+        DroppedLevels,
         LevelCounts,
+        LevelWeights,
         Outcomes,
         Pieces,
         SeenColumns,
@@ -262,6 +264,13 @@ class Words(Distribution[WordStatistics, WordParams]):
         out = np.zeros((len(s.count), max(to) + 1))
         np.add.at(out.T, np.asarray(to[: s.count.shape[1]], dtype=np.intp), s.count.T)
         return replace(s, count=out)
+
+    def level_weights(self, s: WordStatistics) -> NDArray[np.float64]:
+        return np.asarray(s.count.sum(axis=0))
+
+    def drop_levels(self, s: WordStatistics, keep: Sequence[NDArray[np.intp] | None]) -> WordStatistics:
+        (own,) = keep
+        return s if own is None else replace(s, count=np.ascontiguousarray(s.count[:, own[own < s.count.shape[1]]]))
 
     def join_levels(self, first: Levels, second: Levels) -> Levels:
         room = int(self.max_words) - sum(isinstance(v, str) for v in first.labels)
@@ -423,7 +432,7 @@ class Words(Distribution[WordStatistics, WordParams]):
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.exp(p.share)
             gain = np.where(share[:, k] > 0, share[:, k] * (p.share[:, k] - np.log(share.mean(axis=1))), 0.0)
-        best = np.argsort(-gain, kind="stable")[:TOLD]
+        best = np.argsort(-gain, kind="stable")[:DESCRIBED_WORDS]
         return {str(labels[v]): float(share[v, k]) for v in best.tolist() if gain[v] > 0}
 
     def outcomes(self, p: WordParams, j: int) -> Array:  # noqa: ARG002

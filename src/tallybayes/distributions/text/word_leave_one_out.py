@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.encoding import Sparse
-from tallybayes.distributions.arithmetic import DUST
+from tallybayes.distributions.statistics import DUST
 from tallybayes.utils.array_types import Array
 
 ENTRIES = 1 << 20  # words of rows at a time, times the classes
@@ -47,7 +47,7 @@ def leave_one_out(
     rows: Array,
     K: int,
 ) -> Array:
-    """(n, K): log P(x | class) of rows that are in the statistics, each without itself. count: (K, words)."""
+    """(n, K): log P(x | class) of rows that are in the statistics, leave-one-out. count: (K, words)."""
     out = np.zeros((data.n, K))
     judge: _Shares | _Presence
     judge = _Presence(alpha, count, rows) if model == "bernoulli" else _Shares(alpha, count, model == "complement")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import expect
 from tallybayes.distributions.capabilities import (
     CompiledRow,
     IndependentColumns,
@@ -23,11 +22,17 @@ from tallybayes.distributions.capabilities import (
     ParameterCount,
     Plotted,
 )
-from tallybayes.distributions.context import Context, Features, PlotStyle, RowColumn, Weights
-from tallybayes.distributions.exported import Exported, cut_at, plain
-from tallybayes.distributions.records import Record
-from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, repeated_alpha, weighted
+from tallybayes.distributions.context import Context, Exported, Features, PlotStyle, RowColumn, Weights, cut_at, plain
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
+from tallybayes.distributions.statistics import (
+    Record,
+    check_alpha,
+    check_per_column,
+    expect,
+    per_column,
+    repeated_alpha,
+    weighted,
+)
 from tallybayes.distributions.univariate.categorical import Categorical, CategoricalStatistics
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.errors import OptionError, brief

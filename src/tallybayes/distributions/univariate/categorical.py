@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,10 +16,10 @@ from tallybayes.data import encoding
 from tallybayes.data.encoding import RAW_LIMIT, Codes, Data
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions.arithmetic import expect, met_codes, minus, split, subtract
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import (
     CompiledRow,
+    DroppedLevels,
     IndependentColumns,
     LearnedCuts,
     LeaveOneOut,
@@ -33,11 +34,9 @@ from tallybayes.distributions.capabilities import (
     SQLCounts,
     TableCounts,
 )
-from tallybayes.distributions.context import Context, Counted, Features, Needs, RowColumn, Weights
-from tallybayes.distributions.exported import Exported, plain
-from tallybayes.distributions.records import Record
-from tallybayes.distributions.smoothing import check_alpha
-from tallybayes.errors import OptionError, brief
+from tallybayes.distributions.context import Context, Counted, Exported, Features, Needs, RowColumn, Weights, plain
+from tallybayes.distributions.statistics import Record, check_alpha, expect, met_codes, minus, split, subtract
+from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
 LEAVE_ONE_OUT_CODES = 1 << 22  # codes that are removed at a time
@@ -126,6 +125,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         CompiledRow,
         IndependentColumns,
         LeaveOneOut,
+        DroppedLevels,
         LevelCounts,
         LevelWeights,
         LinearForm,
@@ -180,6 +180,14 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
             columns.append(out)
         sizes = np.array([c.shape[1] for c in columns], dtype=np.int64)
         return CategoricalStatistics(np.ascontiguousarray(np.concatenate(columns, axis=1)), sizes)
+
+    def drop_levels(self, s: CategoricalStatistics, keep: Sequence[NDArray[np.intp] | None]) -> CategoricalStatistics:
+        parts = [
+            part if own is None else part[:, own[own < part.shape[1]]]
+            for part, own in zip(split(s.count, s.sizes), keep, strict=True)
+        ]
+        sizes = np.array([part.shape[1] for part in parts], dtype=np.int64)
+        return CategoricalStatistics(np.ascontiguousarray(np.concatenate(parts, axis=1)), sizes)
 
     def check(self, s: CategoricalStatistics, context: Context) -> None:
         sizes = s.sizes
@@ -446,14 +454,18 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         return count, [np.asarray(e, dtype=bool) for e in p.exist], p.N.tolist()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Binned(Categorical):
-    """Numbers as intervals: equal width, equal frequency, or Fayyad and Irani's minimum description length.
+    """Numbers as intervals: at given cut points, or of equal width, equal frequency, or minimum description length.
 
-    The cuts are chosen once, from the first rows learned, and then kept; counts of intervals add like any others.
+    Cuts that are not given are chosen once, from the first rows learned, and then kept; counts of intervals add like
+    any others. Minimum description length is that of Fayyad and Irani (1993).
 
     Parameters
     ----------
+    points : sequence of float, default=()
+        Own cut points, rising: [18, 65] makes the intervals < 18, 18 to 65 and >= 65. A number at a cut point belongs
+        to the interval above it. Empty: by `method`.
     alpha : float, default=1.0
         What is added to every count; 1 is Laplace's correction.
     other : bool, default=False
@@ -463,7 +475,7 @@ class Binned(Categorical):
     min_categories : int or array, default=None
         With contiguous, at least this many levels.
     method : {'mdl', 'width', 'frequency'}, default='mdl'
-        How the numbers are cut.
+        How the numbers are cut, without points.
     bins : int, default=10
         Into how many intervals 'width' and 'frequency' cut.
 
@@ -473,16 +485,35 @@ class Binned(Categorical):
     >>> from tallybayes.distributions import Binned
     >>> X, y = [[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]
     >>> print(NaiveBayes(Binned(method="width", bins=2)).fit(X, y).schema_)
-    x0: real  cut into 2: < 4.5, >= 4.5
+    x0: real  cut into 2: < 5, >= 5
+    >>> print(NaiveBayes(Binned([5])).fit(X, y).schema_)
+    x0: real  cut into 2: < 5, >= 5
     """
 
     method: str = "mdl"
     bins: int = 10
+    points: tuple[float, ...] = ()
 
     name = "binned"
     kinds = ("real", "count")
     needs = "cuts"
     capabilities: ClassVar[Collection[type]] = (LearnedCuts,)
+
+    def __init__(
+        self,
+        points: Sequence[float] = (),
+        *,
+        alpha: float = 1.0,
+        other: bool = False,
+        contiguous: bool = False,
+        min_categories: Any = None,
+        method: str = "mdl",
+        bins: int = 10,
+    ) -> None:
+        options = {"alpha": alpha, "other": other, "contiguous": contiguous, "min_categories": min_categories}
+        for name, value in {**options, "method": method, "bins": bins, "points": _cut_points(points)}.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -494,7 +525,7 @@ class Binned(Categorical):
     def learn_cuts(
         self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
     ) -> Schema:
-        return encoding.learn_cuts(table, schema, columns, self.method, self.bins, y, w, K)
+        return encoding.learn_cuts(table, schema, columns, self.method, self.bins, y, w, K, self.points)
 
     def fast_row(
         self, columns: Sequence[RowColumn], s: CategoricalStatistics, context: Context
@@ -505,6 +536,13 @@ class Binned(Categorical):
         count, exist, number = self._levels_of_rows(s, context)
         places = [c.place for c in columns]
         return _core.FastCuts(places, points, count, exist, number, float(self.alpha), self.other)
+
+
+def _cut_points(points: Any) -> tuple[float, ...]:
+    found = tuple(points) if isinstance(points, Iterable) and not isinstance(points, str) else (points,)
+    if not all(is_number(p) and np.isfinite(p) for p in found) or any(a >= b for a, b in pairwise(found)):
+        raise OptionError(f"points must be finite numbers, each larger than the one before; got {brief(points)}.")
+    return tuple(float(p) for p in found)
 
 
 def free_levels(exist: Sequence[Array]) -> int:

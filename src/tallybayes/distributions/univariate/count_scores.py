@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.records import Record
+from tallybayes.distributions.statistics import Record
 from tallybayes.utils.array_types import Array
+from tallybayes.utils.cached import cached_property
 
 
 @dataclass(frozen=True)

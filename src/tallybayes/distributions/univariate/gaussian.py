@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import DUST, NEVER_LEARNED, expect
 from tallybayes.distributions.capabilities import (
     CompiledMatrix,
     CompiledRow,
@@ -26,18 +25,21 @@ from tallybayes.distributions.capabilities import (
     SeenColumns,
     SQLCounts,
 )
-from tallybayes.distributions.compensated_means import (
+from tallybayes.distributions.context import Context, Counted, Exported, Features, RowColumn, Weights, plain
+from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
+from tallybayes.distributions.statistics import (
+    DUST,
     LOG_2PI,
+    NEVER_LEARNED,
     CentredStatistics,
+    Record,
+    arrays_of,
     away,
     check_low,
     check_squares,
     combine_means,
+    expect,
 )
-from tallybayes.distributions.context import Context, Counted, Features, RowColumn, Weights
-from tallybayes.distributions.exported import Exported, plain
-from tallybayes.distributions.records import Record, arrays_of
-from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
@@ -210,8 +212,8 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
         says = (p.var > 0) & ~np.isnan(x)
         var = np.where(says, p.var, 1.0)
         with np.errstate(over="ignore"):
-            gap = np.where(says, (x - p.mean) - p.low, 0.0) / np.sqrt(2 * var)
-            return np.where(says, -0.5 * np.log(2 * np.pi * var) - gap * gap, 0.0)
+            delta = np.where(says, (x - p.mean) - p.low, 0.0) / np.sqrt(2 * var)
+            return np.where(says, -0.5 * np.log(2 * np.pi * var) - delta * delta, 0.0)
 
     def sample(self, p: GaussianParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         return list(rng.normal(p.mean[y], np.sqrt(p.var[y])).T)
@@ -236,9 +238,9 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
         with np.errstate(divide="ignore"):
             precision = np.where(p.var[0] > 0, 1 / p.var[0], 0.0)
         centre = np.exp(log_prior) @ p.mean
-        gap = away(p, centre)
-        weight = gap * precision
-        return weight, -0.5 * (weight * gap).sum(axis=1) - weight @ centre
+        delta = away(p, centre)
+        weight = delta * precision
+        return weight, -0.5 * (weight * delta).sum(axis=1) - weight @ centre
 
     def quadratic(self, p: GaussianParams) -> tuple[Array, Array, Array]:
         seen = p.var > 0

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.context import Context, P, S
-from tallybayes.distributions.records import map_arrays
 from tallybayes.distributions.sparse_blocks import dense_leave_one_out
+from tallybayes.distributions.statistics import map_arrays
 from tallybayes.utils.array_types import Array
 
 LONE = 1 << 18  # values that are removed at a time, times the classes
@@ -62,7 +62,7 @@ class ByColumn(Distribution[S, P]):
     def _spans_leave_one_out(
         self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, context: Context
     ) -> Iterator[tuple[slice, Array]]:
-        """Spans of rows, and log P(x_j | class) of each of them without itself: (K, columns, rows)."""
+        """Spans of rows, and log P(x_j | class) of each, leave-one-out: (K, columns, rows)."""
         for span, x, weight in _lone_rows(data, y, unit, context.K):
             rows = span.stop - span.start
             whole = map_arrays(s, partial(np.repeat, repeats=rows, axis=-1))

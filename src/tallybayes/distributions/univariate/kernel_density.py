@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import expect, minus
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import IndependentColumns, KeptChoices, LeaveOneOut, Reclassing, SeenColumns
-from tallybayes.distributions.context import Context, Weights
-from tallybayes.distributions.exported import Exported, plain
-from tallybayes.distributions.records import Record
+from tallybayes.distributions.context import Context, Exported, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_leave_one_out, dense_scores, dense_sum
+from tallybayes.distributions.statistics import Record, expect, minus
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
@@ -235,7 +233,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
     def _column_leave_one_out(
         self, j: int, x: Array, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelStatistics, p: KernelParams
     ) -> Array:
-        """(n, K): what one column says of each row without itself."""
+        """(n, K): what one column says of each row, leave-one-out."""
         K = len(p.bandwidth)
         if p.values[0][(j + 1) * K] == p.values[0][j * K]:  # it never varies
             return np.zeros((len(x), K))

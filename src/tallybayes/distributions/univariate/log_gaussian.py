@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import expect, subtract
 from tallybayes.distributions.capabilities import IndependentColumns, LeaveOneOut, LogPrior, ParameterCount, SeenColumns
-from tallybayes.distributions.compensated_means import check_low, check_squares
-from tallybayes.distributions.context import Context, Weights
-from tallybayes.distributions.exported import Exported, plain
-from tallybayes.distributions.records import Record, arrays_of
-from tallybayes.distributions.smoothing import check_alpha
+from tallybayes.distributions.context import Context, Exported, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum, rows_from
+from tallybayes.distributions.statistics import (
+    Record,
+    arrays_of,
+    check_alpha,
+    check_low,
+    check_squares,
+    expect,
+    subtract,
+)
 from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianStatistics
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.utils.array_types import Array

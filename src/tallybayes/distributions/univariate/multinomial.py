@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import DUST, expect
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import (
     CompiledRow,
@@ -27,10 +26,16 @@ from tallybayes.distributions.capabilities import (
     Plotted,
     refitted_leave_one_out,
 )
-from tallybayes.distributions.context import Context, Features, PlotStyle, RowColumn, Weights
-from tallybayes.distributions.exported import Exported, plain
-from tallybayes.distributions.records import Record
-from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, weighted
+from tallybayes.distributions.context import Context, Exported, Features, PlotStyle, RowColumn, Weights, plain
+from tallybayes.distributions.statistics import (
+    DUST,
+    Record,
+    check_alpha,
+    check_per_column,
+    expect,
+    per_column,
+    weighted,
+)
 from tallybayes.distributions.univariate.count_scores import CountParams, linear_scores, one_column
 from tallybayes.utils.array_types import Array
 

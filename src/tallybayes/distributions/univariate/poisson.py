@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import expect
 from tallybayes.distributions.capabilities import (
     CompiledRow,
     IndependentColumns,
@@ -23,10 +22,15 @@ from tallybayes.distributions.capabilities import (
     Plotted,
     SeenColumns,
 )
-from tallybayes.distributions.context import Context, Features, PlotStyle, RowColumn, Weights
-from tallybayes.distributions.exported import Exported, plain
-from tallybayes.distributions.records import Record
-from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, repeated_alpha
+from tallybayes.distributions.context import Context, Exported, Features, PlotStyle, RowColumn, Weights, plain
+from tallybayes.distributions.statistics import (
+    Record,
+    check_alpha,
+    check_per_column,
+    expect,
+    per_column,
+    repeated_alpha,
+)
 from tallybayes.distributions.univariate.count_scores import CountParams, linear_scores, one_column
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.utils.array_types import Array

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import expect, subtract
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import IndependentColumns, ParameterCount
 from tallybayes.distributions.context import Context, Params, Stats, Weights
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
+from tallybayes.distributions.statistics import expect, subtract
 from tallybayes.utils.array_types import Array
 
 

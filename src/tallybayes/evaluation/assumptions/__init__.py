@@ -14,7 +14,7 @@ __all__ = ["AssumptionReport", "Finding", "check_assumptions"]
 
 
 def check_assumptions(
-    X: object, y: object, *, schema: object = None, alpha: float = 0.05, random_state: int = 0
+    X: object, y: object, *, schema: object = None, significance: float = 0.05, random_state: int = 0
 ) -> AssumptionReport:
     """Measure the three assumptions of generative classifiers, each with an effect size and corrected p-values.
 
@@ -24,7 +24,7 @@ def check_assumptions(
 
     With many rows everything is significant, so an assumption fails only where a deviation is both significant and of
     at least medium size; with significant but small ones it nearly holds. Within each assumption p-values are
-    corrected by Holm's rule: if it is true, the chance that anything at all is found is at most alpha.
+    corrected by Holm's rule: if it is true, the chance that anything at all is found is at most significance.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def check_assumptions(
     schema : None, str, dict or Schema, default=None
         Kinds of columns where the type does not tell: a kind for all of them, or ``{"zip": "categorical"}``. The kinds
         are 'real', 'categorical', 'binary' and 'count'.
-    alpha : float between 0 and 1, default=0.05
+    significance : float between 0 and 1, default=0.05
         Below it a corrected p-value is significant.
     random_state : int, default=0
         Of the sample that is taken from more than 200 columns or 100,000 rows.
@@ -54,11 +54,13 @@ def check_assumptions(
     >>> found.independence.verdict, found.normality.verdict, found.covariances.verdict
     ('fails', 'fails', 'fails')
     """
-    if not is_number(alpha) or not 0 < alpha < 1:
-        raise OptionError(f"alpha must be between 0 and 1; got {brief(alpha)}.")
+    if not is_number(significance) or not 0 < significance < 1:
+        raise OptionError(f"significance must be between 0 and 1; got {brief(significance)}.")
     data = read_columns(X, y, schema, random_state)
-    independence = independent_pairs(data, alpha)
-    normality = normal_columns(data, alpha)
-    covariances = equal_covariances(data, alpha)
+    independence = independent_pairs(data, significance)
+    normality = normal_columns(data, significance)
+    covariances = equal_covariances(data, significance)
     advice = suggestions(data, independence, normality, covariances)
-    return AssumptionReport(independence, normality, covariances, advice, tuple(data.notes), alpha, data.container)
+    return AssumptionReport(
+        independence, normality, covariances, advice, tuple(data.notes), significance, data.container
+    )

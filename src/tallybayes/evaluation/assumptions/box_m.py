@@ -68,13 +68,15 @@ class NullM:
         """Where the slope is m; None if M is hardly ever so small."""
         top = float(0.5 * (1 - (self.d - 1) / self.df.min()))  # there the function is infinite
 
-        def gap(log_below: float) -> float:
+        def excess(log_below: float) -> float:
             return self._slope(top - np.exp(log_below)) - m
 
         low, high = np.log(top) - 30.0, np.log(top) + 30.0
-        if gap(high) >= 0:
+        if excess(high) >= 0:
             return None
-        return top - float(np.exp(brentq(gap, low, high, xtol=1e-13))) if gap(low) > 0 else top - float(np.exp(low))
+        return (
+            top - float(np.exp(brentq(excess, low, high, xtol=1e-13))) if excess(low) > 0 else top - float(np.exp(low))
+        )
 
     def _sizes(self) -> tuple[Floats, Floats, Floats]:
         """n_c and n; their signs; (j − 1) / 2 of each column."""

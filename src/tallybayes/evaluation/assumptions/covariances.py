@@ -1,4 +1,4 @@
-"""Do all classes have one covariance? Box's (1949) M over the real columns, and the gap between log-determinants.
+"""Do all classes have one covariance? Box's (1949) M over real columns, and the difference between log-determinants.
 
     M = (n − K) log|S| − Σ_c (n_c − 1) log|S_c|,        compared with what it is if there is one covariance (box_m.py)
 
@@ -25,7 +25,7 @@ LEAST = 1e-13  # an eigenvalue of correlations, beside the largest: what is less
 NAME = "Equal covariances"
 
 
-def equal_covariances(data: Data, alpha: float) -> Finding:
+def equal_covariances(data: Data, significance: float) -> Finding:
     """The finding over the real columns: one line for all classes, one for each."""
     if not data.real.any():
         return Finding(NAME, "untested", "There is no real column.")
@@ -48,14 +48,20 @@ def equal_covariances(data: Data, alpha: float) -> Finding:
     found = box_m([g[:, kept] for g in groups])
     if found is None:
         return Finding(NAME, "untested", "The covariance of a class has no full rank.")
-    statistic, p, gap, each = found
-    verdict = "holds" if p > alpha else "fails" if gap >= LIMITS[1] else "nearly"
-    size = sizes(np.array([gap]), LIMITS)[0]
-    line = {"what": "all classes", "effect": gap, "size": size, "says": f"log-determinant gap {gap:.2g}"}
+    statistic, p, difference, each = found
+    verdict = "holds" if p > significance else "fails" if difference >= LIMITS[1] else "nearly"
+    size = sizes(np.array([difference]), LIMITS)[0]
+    line = {
+        "what": "all classes",
+        "effect": difference,
+        "size": size,
+        "says": f"log-determinant difference {difference:.2g}",
+    }
     line |= {"statistic": statistic, "p": p, "p_holm": p}
     lines = [line] + [_of_class(label, float(v), d) for label, v in zip(data.classes, each, strict=True)]
     sentence = (
-        f"Box's M over {d} columns and {len(groups)} classes: {p_value(p)}, log-determinant gap {gap:.2g} ({size})."
+        f"Box's M over {d} columns and {len(groups)} classes: {p_value(p)}, log-determinant difference "
+        f"{difference:.2g} ({size})."
     )
     return Finding(NAME, verdict, sentence, tuple(lines))
 
@@ -84,7 +90,7 @@ def independent_columns(groups: list[Floats]) -> list[int]:
 
 
 def box_m(groups: list[Floats]) -> tuple[float, float, float, Floats] | None:
-    """M, p, the gap without its bias, and log|S_c| − log|S|; None if a class has no full rank."""
+    """M, p, the difference without its bias, and log|S_c| − log|S|; None if a class has no full rank."""
     d = groups[0].shape[1]
     df = np.array([len(g) - 1.0 for g in groups])
     covariances = [np.cov(g, rowvar=False).reshape(d, d) for g in groups]

@@ -18,7 +18,7 @@ PARTS = ("independence", "normality", "covariances")
 
 
 def holm(p: Floats) -> Floats:
-    """Holm's (1979) adjusted p-values: the chance of any false alarm among them is at most alpha."""
+    """Holm's (1979) adjusted p-values: the chance of any false alarm among them is at most significance."""
     order = np.argsort(p)
     steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     out = np.empty(len(p))
@@ -53,12 +53,12 @@ class Finding:
     lines: tuple[dict[str, Any], ...] = ()
 
 
-def finding(assumption: str, lines: Sequence[dict[str, Any]], alpha: float, noun: str, means: str) -> Finding:
+def finding(assumption: str, lines: Sequence[dict[str, Any]], significance: float, noun: str, means: str) -> Finding:
     """The verdict on lines that have p, effect and size. noun: what is counted; means: what it says if all is well."""
     p = holm(np.array([line["p"] for line in lines]))
     done = [{**line, "p_holm": float(q)} for line, q in zip(lines, p, strict=True)]
-    done.sort(key=lambda line: (line["p_holm"] > alpha, -line["effect"]))
-    found = [line for line in done if line["p_holm"] <= alpha]
+    done.sort(key=lambda line: (line["p_holm"] > significance, -line["effect"]))
+    found = [line for line in done if line["p_holm"] <= significance]
     heavy = [line for line in found if line["size"] in ("medium", "large")]
     verdict = "fails" if heavy else "nearly" if found else "holds"
     if verdict == "holds":
@@ -75,9 +75,9 @@ def p_value(p: float) -> str:
     return f"p = {p:.1g}" if p > 1e-300 else "p < 1e-300"
 
 
-def _worth(line: dict[str, Any], alpha: float) -> bool:
+def _worth(line: dict[str, Any], significance: float) -> bool:
     """Significant, or a detail that is not tested by itself."""
-    return line["p_holm"] is None or line["p_holm"] <= alpha
+    return line["p_holm"] is None or line["p_holm"] <= significance
 
 
 def _told(line: dict[str, Any]) -> str:
@@ -101,14 +101,14 @@ class AssumptionReport:
         Which classifiers the evidence points to ('model'), each with its reason ('why').
     notes : tuple of str
         What was left out, sampled or taken for granted.
-    alpha : float
+    significance : float
         Below it a corrected p-value is significant.
     container : str, default='numpy'
         What kind of frame `frame` gives: that of the table that was checked.
 
     Attributes
     ----------
-    independence, normality, covariances, suggestions, notes, alpha, container
+    independence, normality, covariances, suggestions, notes, significance, container
         As above.
     findings : tuple of Finding
         The three, in this order.
@@ -127,7 +127,7 @@ class AssumptionReport:
     covariances: Finding
     suggestions: tuple[dict[str, str], ...]
     notes: tuple[str, ...]
-    alpha: float
+    significance: float
     container: str = "numpy"
 
     @property
@@ -164,7 +164,7 @@ class AssumptionReport:
         Returns
         -------
         dict
-            Of each assumption verdict, sentence and tests; suggestions, notes and alpha.
+            Of each assumption verdict, sentence and tests; suggestions, notes and significance.
         """
         return {
             **{
@@ -173,7 +173,7 @@ class AssumptionReport:
             },
             "suggestions": [dict(s) for s in self.suggestions],
             "notes": list(self.notes),
-            "alpha": float(self.alpha),
+            "significance": float(self.significance),
         }
 
     def text(self, most: int = 3) -> str:
@@ -182,7 +182,7 @@ class AssumptionReport:
         Parameters
         ----------
         most : int, default=3
-            How many deviations of each assumption are told.
+            How many deviations of each assumption are listed.
 
         Returns
         -------
@@ -193,7 +193,7 @@ class AssumptionReport:
         for f in self.findings:
             lines.append(f"{f.assumption}: {f.verdict.upper()}. {f.sentence}")
             if f.verdict in ("nearly", "fails"):
-                lines += [f"    {_told(line)}" for line in f.lines if _worth(line, self.alpha)][:most]
+                lines += [f"    {_told(line)}" for line in f.lines if _worth(line, self.significance)][:most]
         lines.append("This points to:")
         lines += [f"    {s['model']}: {s['why']}" for s in self.suggestions]
         if self.notes:

@@ -20,7 +20,7 @@ LIMITS = (0.03, 0.06, 0.12)
 NAME = "Normal in each class"
 
 
-def normal_columns(data: Data, alpha: float) -> Finding:
+def normal_columns(data: Data, significance: float) -> Finding:
     """The finding over all real columns and classes."""
     lines: list[dict[str, Any]] = []
     for j in np.flatnonzero(data.real).tolist():
@@ -36,7 +36,7 @@ def normal_columns(data: Data, alpha: float) -> Finding:
         return Finding(NAME, "untested", "There is no real column that varies within a class.")
     for line, size in zip(lines, sizes(np.array([line["effect"] for line in lines]), LIMITS), strict=True):
         line["size"] = size
-    return finding(NAME, lines, alpha, "columns by class", "The real columns look normal")
+    return finding(NAME, lines, significance, "columns by class", "The real columns look normal")
 
 
 def _line(what: str, z: Floats) -> dict[str, object]:

@@ -28,7 +28,7 @@ BLOCK = 1 << 22  # cells of a block of indicators
 NAME = "Independence given the class"
 
 
-def independent_pairs(data: Data, alpha: float) -> Finding:
+def independent_pairs(data: Data, significance: float) -> Finding:
     """The finding over all pairs of columns."""
     names = (*data.numeric_names, *data.code_names)
     first, second = np.triu_indices(len(names), 1)
@@ -51,7 +51,7 @@ def independent_pairs(data: Data, alpha: float) -> Finding:
         }
         for i, j, size in zip(first.tolist(), second.tolist(), word, strict=True)
     ]
-    return finding(NAME, lines, alpha, "pairs", "The columns seem independent in each class")
+    return finding(NAME, lines, significance, "pairs", "The columns seem independent in each class")
 
 
 def dependence(data: Data) -> tuple[Floats, Floats, Floats, Floats]:
@@ -107,9 +107,9 @@ def tables(codes: Array) -> tuple[Floats, ...]:
     n: Floats = np.add.reduceat(inside, starts, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         cells = np.where(joint > 0, joint**2 / (margin * margin.T), 0.0)
-        told = xlogy(joint, joint * n[np.ix_(owner, owner)] / (margin * margin.T))
+        information = xlogy(joint, joint * n[np.ix_(owner, owner)] / (margin * margin.T))
         inverse = np.add.reduceat(np.where(inside > 0, 1.0 / inside, 0.0), starts, axis=0)
-    told = np.where(joint > 0, told, 0.0)
+    information = np.where(joint > 0, information, 0.0)
     square = n * (_blocks(cells, starts) - 1)
     r = np.add.reduceat((inside > 0).astype(np.float64), starts, axis=0)  # levels of i among the rows that have j
     df = (r - 1) * (r.T - 1)
@@ -119,7 +119,7 @@ def tables(codes: Array) -> tuple[Floats, ...]:
     v = (r - 1) * (m - r) / (m - 1)
     mean = m / (m - 1) * df
     variance = np.maximum(2 * m / (m - 3) * (v - w) * (v - w).T + m**2 / (m - 1) * w * w.T, 0.0)
-    found = (square, mean, variance, _blocks(told, starts), df)
+    found = (square, mean, variance, _blocks(information, starts), df)
     return tuple(np.where(fine & (variance > 0), a, 0.0) for a in found)
 
 

@@ -7,16 +7,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from tallybayes.errors import OptionError, brief, is_number
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.evaluation.counterpart.matching_features import MatchingFeatures
 
 
 def discriminative_counterpart(estimator: object, *, C: float = 10.0) -> Pipeline:
-    """Make the discriminative twin: a logistic regression on the features in which the estimator's log-odds are linear.
+    """Make the discriminative counterpart: a logistic regression on features in which the log-odds are linear.
 
-    Both can represent the same boundaries. The generative one finds its parameters by modelling P(x | class), the twin
-    by fitting P(class | x) alone (Ng and Jordan 2002). For the generative model's own coefficients see its method
-    ``logistic()``.
+    Both can represent the same boundaries. The generative one finds its parameters by modelling P(x | class), the
+    counterpart by fitting P(class | x) alone (Ng and Jordan 2002). For the generative model's own coefficients see its
+    method ``logistic()``.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def discriminative_counterpart(estimator: object, *, C: float = 10.0) -> Pipelin
     >>> [round(model.fit(X, y).score(X, y), 2) for model in pair]
     [0.96, 0.99]
     """
-    if not isinstance(estimator, TallyClassifier):
+    if not isinstance(estimator, GenerativeClassifier):
         raise OptionError(
             f"discriminative_counterpart takes a classifier of this library; got {type(estimator).__name__}."
         )

@@ -43,8 +43,8 @@ def form_of(distribution: Distribution) -> Features:
     found = None if linear is None else linear.features()
     if found is None:
         raise OptionError(
-            f"The distribution {distribution.name!r} has no logistic twin: its log-odds are linear in no list of "
-            "features known here. Take Gaussians (NaiveBayes('gaussian')) or intervals (NaiveBayes('mdl')), or pair "
+            f"The distribution {distribution.name!r} has no logistic counterpart: its log-odds are linear in no list "
+            "of features known here. Take Gaussians (NaiveBayes('gaussian')) or intervals (NaiveBayes('mdl')), or pair "
             "the model with a classifier of your choice: learning_curves((model, other), X, y)."
         )
     return found
@@ -201,8 +201,8 @@ def _dense(x: Any) -> Floats:
     if sparse.issparse(x):
         if x.shape[0] * x.shape[1] > MOST:
             raise TableError(
-                f"The twin of a Gaussian model needs dense numbers: {x.shape[0]} rows of {x.shape[1]} columns take "
-                f"{x.shape[0] * x.shape[1] * 8 / 1e9:.1f} GB. Give fewer rows or columns, or a model of counts."
+                f"The counterpart of a Gaussian model needs dense numbers: {x.shape[0]} rows of {x.shape[1]} columns "
+                f"take {x.shape[0] * x.shape[1] * 8 / 1e9:.1f} GB. Give fewer rows or columns, or a model of counts."
             )
         x = x.toarray()
     return np.asarray(x)
@@ -242,7 +242,7 @@ def _block(table: Table, schema: Schema, term: Term, form: str, unit: Any) -> tu
         if n * (d + len(i)) > MOST:
             raise TableError(
                 f"All products of {d} columns make {len(i)} features: {n * len(i) * 8 / 1e9:.1f} GB for {n} rows. Give "
-                "fewer columns or rows, or take the twin of a model with a shared covariance."
+                "fewer columns or rows, or take the counterpart of a model with a shared covariance."
             )
         z = np.concatenate([z, z[:, i] * z[:, j]], axis=1)
     elif form == "squares":

@@ -18,12 +18,13 @@ from tallybayes.data.labels import read_labels
 from tallybayes.data.output_tables import build_frame
 from tallybayes.data.table import read_table
 from tallybayes.errors import AmbiguousColumnWarning, LabelError, OptionError, UnseenCategoryWarning, brief
-from tallybayes.estimators.inputs import random_of
+from tallybayes.estimators.parameters import random_of
 from tallybayes.evaluation.counterpart.logistic import discriminative_counterpart
 from tallybayes.evaluation.counterpart.parameter_count import count_parameters
 from tallybayes.utils.array_types import Array, Floats
 
 MEASURES = ("error", "log_loss")
+ROUNDING = 1e-12  # of the larger mean: a smaller difference is none
 EACH = 2  # rows of every class that the smallest sample has
 
 
@@ -119,10 +120,29 @@ class LearningCurves:
         gain = self._of(measure)[1] - self._of(measure)[0]
         return np.asarray(gain.mean(axis=1)), _standard_error(gain)
 
-    def crossing(self, measure: str = "error") -> float | None:
-        """From how many rows on the second is better for good.
+    def winner(self, measure: str = "error") -> NDArray[np.int64]:
+        """Tell which of the two is better at each size, as far as the repeats can tell.
 
-        Between two sizes the lead is taken as linear in the logarithm of the size.
+        Parameters
+        ----------
+        measure : {'error', 'log_loss'}, default='error'
+            In what.
+
+        Returns
+        -------
+        ndarray of shape (n_sizes,)
+            0 or 1, the position in `names`; −1 where the lead is not larger than two standard errors and rounding.
+            One repeat has no standard error: there any lead beyond rounding counts.
+        """
+        lead, spread = self.lead(measure)
+        noise = np.maximum(2 * np.nan_to_num(spread), self._rounding(measure))
+        return np.where(lead > noise, 0, np.where(lead < -noise, 1, -1))
+
+    def crossing(self, measure: str = "error") -> float | None:
+        """From how many rows on the second is better for good, where the repeats show that it overtakes.
+
+        The first must be better at some size, and the second with all rows, each by more than two standard errors and
+        more than rounding (`winner`). Between two sizes the lead is taken as linear in the logarithm of the size.
 
         Parameters
         ----------
@@ -132,16 +152,21 @@ class LearningCurves:
         Returns
         -------
         float or None
-            None if it is not better with all rows, or was behind at no size: then there is nothing to overtake.
+            None if the second is not better with all rows, or the first at no size: then nothing is overtaken.
         """
-        lead, _ = self.lead(measure)
-        ahead = np.flatnonzero(lead >= 0)
-        if not (lead > 0).any() or ahead[-1] == len(lead) - 1:
+        winner = self.winner(measure)
+        if winner[-1] != 1 or not (winner == 0).any():
             return None
-        i = int(ahead[-1])
+        lead, _ = self.lead(measure)
+        lead = np.where(np.abs(lead) <= self._rounding(measure), 0.0, lead)
+        i = int(np.flatnonzero(lead >= 0)[-1])
         part = lead[i] / (lead[i] - lead[i + 1])
         low, high = np.log(self.sizes[i : i + 2])
         return float(np.exp(low + part * (high - low)))
+
+    def _rounding(self, measure: str) -> Floats:
+        """What a difference of means may be by rounding alone."""
+        return np.asarray(ROUNDING * np.abs(self._of(measure)).mean(axis=2).max(axis=0))
 
     def frame(self, backend: str | None = None) -> Any:
         """Give the curves as a frame with one line per model and size.
@@ -183,20 +208,25 @@ class LearningCurves:
         return "\n".join([*lines, *([f"Parameters: {'; '.join(known)}."] if known else [])])
 
     def _says(self, measure: str) -> str:
-        lead, spread = self.lead(measure)
-        best = [self.names[0] if v > 0 else self.names[1] if v < 0 else "neither" for v in lead[[0, -1]]]
-        sure = [
-            "" if abs(v) > 2 * s else " (within noise)" for v, s in zip(lead[[0, -1]], spread[[0, -1]], strict=True)
-        ]
+        winner = self.winner(measure)
+        leads = [self._leads(measure, i) for i in (0, -1)]
         at = self.crossing(measure)
         tail = ""
-        if at is not None and lead[0] < 0:
+        if at is not None and winner[0] == 1:
             tail = f"; {self.names[1]} falls behind in between, and is ahead again from about {at:.0f} rows"
         elif at is not None:
             tail = f"; {self.names[1]} overtakes at about {at:.0f} rows"
         head = measure.replace("_", "-").capitalize()
         few, many = self.sizes[[0, -1]]
-        return f"{head}: with {few} rows {best[0]} is better{sure[0]}, with {many} {best[1]}{sure[1]}{tail}."
+        return f"{head}: with {few} rows {leads[0]}, with {many} rows {leads[1]}{tail}."
+
+    def _leads(self, measure: str, i: int) -> str:
+        """Who is better at a size, in words."""
+        best, lead = int(self.winner(measure)[i]), float(self.lead(measure)[0][i])
+        if best >= 0:
+            return f"{self.names[best]} is better"
+        level = abs(lead) <= self._rounding(measure)[i]
+        return "they are equal" if level else "no difference beyond two standard errors"
 
     def __repr__(self) -> str:
         return self.text()

@@ -1,4 +1,4 @@
-"""Exact leave-one-out log-loss of a diagonal or spherical discriminant over a grid of α and γ, from one fit.
+"""Exact leave-one-out log-loss of a diagonal or spherical discriminant over a grid of w and γ, from one fit.
 
 A row x of class c and weight r takes r with it from n_c, and from the sums of squares of each column
 
@@ -19,9 +19,9 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data
-from tallybayes.distributions.compensated_means import EPS, away, exact_sum
 from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes, Spread, spread
 from tallybayes.distributions.multivariate.gaussian_moments import blocks
+from tallybayes.distributions.statistics import EPS, away, exact_sum
 from tallybayes.distributions.univariate.gaussian import GaussianStatistics
 from tallybayes.model.leave_one_out.class_prior import LeftPrior
 from tallybayes.utils.array_types import Array
@@ -60,18 +60,18 @@ def losses(
     w: Array | None,
     s: GaussianStatistics,
     prior: LeftPrior,
-    alphas: Sequence[float],
+    shares: Sequence[float],
     gammas: Sequence[float],
     axes: GaussianAxes,
 ) -> Array:
-    """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
+    """(shares, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
     whole = _all(s)
-    loss, counted = np.zeros((len(alphas), len(gammas))), 0.0
-    stage("leaving one out, for alpha and shrinkage", len(y))
+    loss, counted = np.zeros((len(shares), len(gammas))), 0.0
+    stage("leaving one out, for own_covariance and shrinkage", len(y))
     for span, x in blocks(data, BLOCK_CELLS // len(s.n)):
         rows = _without(x, y[span], weight[span], s, whole, axes, prior)
-        loss += _grid(rows, alphas, (1.0,) if axes.spherical else gammas)
+        loss += _grid(rows, shares, (1.0,) if axes.spherical else gammas)
         counted += float(rows.weight.sum())
         step(len(x))
     return np.where(np.isfinite(loss), loss / (counted or 1.0), np.inf)
@@ -99,36 +99,36 @@ def _without(
     x, y, w, unit, here, r, n = x[part], y[part], w[part], unit[part], here[part], r[part], n[part]
     at, x = np.arange(len(y)), np.where(here, x, whole.mean)
 
-    gap, gap_of_all = x - s.mean[y] - s.low[y], x - whole.mean - whole.low
+    delta, delta_of_all = x - s.mean[y] - s.low[y], x - whole.mean - whole.low
     counts, squares = np.repeat(s.n[None], len(y), axis=0), np.repeat(s.m2[None], len(y), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         left = n - r
         counts[at, y] = left
-        squares[at, y] = _less(squares[at, y], np.where(here, r * n / left, 0.0), gap, whole.size)
+        squares[at, y] = _less(squares[at, y], np.where(here, r * n / left, 0.0), delta, whole.size)
         rest = whole.n - r
-        square = _less(whole.square, np.where(here, r * whole.n / rest, 0.0), gap_of_all, whole.size)
+        square = _less(whole.square, np.where(here, r * whole.n / rest, 0.0), delta_of_all, whole.size)
         epsilon = np.where(rest > 0, square / rest, 0.0)
-        grown = gap_of_all * np.where(rest > 0, whole.n / rest, 1.0)
+        grown = delta_of_all * np.where(rest > 0, whole.n / rest, 1.0)
         # a class that never saw a column: as all classes
-        gaps = np.where(s.n > 0, x[:, None] - s.mean - s.low, grown[:, None])
-        square_gaps = np.square(gaps) * here[:, None]
-        square_gaps[at, y] = np.where(here, np.square(gap * (n / left)), 0.0)
+        deltas = np.where(s.n > 0, x[:, None] - s.mean - s.low, grown[:, None])
+        square_deltas = np.square(deltas) * here[:, None]
+        square_deltas[at, y] = np.where(here, np.square(delta * (n / left)), 0.0)
     found = spread(counts, squares, whole.size, epsilon, axes)
     others, own = prior.without(y, unit)
     priors = np.repeat(others[None], len(y), axis=0)
     priors[at, y] = own
-    return _Rows(square_gaps, here & found.varies, found, y, priors, w)
+    return _Rows(square_deltas, here & found.varies, found, y, priors, w)
 
 
-def _less(square: Array, step: Array, gap: Array, size: Array) -> Array:
+def _less(square: Array, step: Array, delta: Array, size: Array) -> Array:
     """square − step · gap², and 0 for what rounding (of sums, and of means as large as size) leaves of nothing."""
-    left = square - step * np.square(gap)
-    return np.where(left > DUST * square + 16 * EPS * size * step * np.abs(gap), left, 0.0)
+    left = square - step * np.square(delta)
+    return np.where(left > DUST * square + 16 * EPS * size * step * np.abs(delta), left, 0.0)
 
 
-def _grid(q: _Rows, alphas: Sequence[float], gammas: Sequence[float]) -> Array:
-    """(alphas, gammas): the weighted sums of −log P(true class | x)."""
+def _grid(q: _Rows, shares: Sequence[float], gammas: Sequence[float]) -> Array:
+    """(shares, gammas): the weighted sums of −log P(true class | x)."""
     level = np.concatenate([q.spread.mixed(1.0)[1][..., 0], q.spread.mixed(0.0)[1][:, :1, 0]], axis=1)
     rows = _core.AxisRows(q.away, q.spread.own, q.spread.shared, level, q.there.view(np.uint8))
-    grid = np.asarray(alphas, np.float64), np.asarray(gammas, np.float64)
+    grid = np.asarray(shares, np.float64), np.asarray(gammas, np.float64)
     return _core.leave_one_out_diagonal(rows, q.prior, q.own, q.weight, *grid)

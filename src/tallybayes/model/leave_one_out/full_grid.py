@@ -1,11 +1,11 @@
-"""Exact leave-one-out log-loss of a Gaussian discriminant over a grid of α and γ, from one fit.
+"""Exact leave-one-out log-loss of a Gaussian discriminant over a grid of w and γ, from one fit.
 
 A row that leaves takes one outer product out of each covariance: cpp/core/discriminant/leave_one_out.hpp.
-What is here: the rows that take part and what each takes with it, and for each α and class the two covariances that
+What is here: the rows that take part and what each takes with it, and for each w and class the two covariances that
 matter (for rows of the class and for all others), by their eigenvectors.
 
 A row of weight 2 is two rows, each left out once. Rows with missing values, and the only row of a class, take no
-part. A pair (α, γ) that leaves a covariance without full rank is not chosen.
+part. A pair (w, γ) that leaves a covariance without full rank is not chosen.
 
 Shrinkage is in the units of the data, and so are eigenvectors that serve all γ. γ = 0 has no units: where those of the
 columns differ much it has frames of its own, in units of the columns' standard deviations. Else the digits of a column
@@ -61,15 +61,15 @@ class _Frames:
     vector: Array  # (F, d, d): an eigenvector in each row
     value: Array
     share: Array  # b / s
-    place: Array  # (alphas, 2, K)
-    known: Array  # (alphas): whether all of them can be said at all
+    place: Array  # (shares, 2, K)
+    known: Array  # (shares): whether all of them can be said at all
 
 
 @dataclass(frozen=True)
 class _Search:
     """What the losses are of."""
 
-    alphas: Array
+    shares: Array
     gammas: Array
     block: GaussianBlock  # its other options
     prior: LeftPrior
@@ -81,11 +81,11 @@ def losses(
     w: Array | None,
     s: BlockStatistics,
     prior: LeftPrior,
-    alphas: Sequence[float],
+    shares: Sequence[float],
     gammas: Sequence[float],
     block: GaussianBlock,
 ) -> Array:
-    """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
+    """(shares, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
     q = _rows(data, y, w, s)
     unit = np.minimum(q.w, 1.0)
     n = q.n[np.maximum(q.y, 0)]
@@ -93,10 +93,10 @@ def losses(
     with np.errstate(over="ignore", invalid="ignore"):
         fits = np.isfinite(q.scatter.sum(axis=0)).all()
     if not part.any() or not fits:  # nothing to choose by, or numbers that `estimate` refuses
-        return np.zeros((len(alphas), len(gammas)))
-    loss, search = np.zeros((len(alphas), len(gammas))), _Search(np.asarray(alphas), np.asarray(gammas), block, prior)
+        return np.zeros((len(shares), len(gammas)))
+    loss, search = np.zeros((len(shares), len(gammas))), _Search(np.asarray(shares), np.asarray(gammas), block, prior)
     groups = list(_by_weight(unit, np.flatnonzero(part)))
-    stage("leaving one out, for alpha and shrinkage", len(groups) * len(alphas) * len(gammas))
+    stage("leaving one out, for own_covariance and shrinkage", len(groups) * len(shares) * len(gammas))
     for some, seen in _in_units(q, search.gammas, block.tol):
         if seen.data.d == 0:  # no two rows differ: nothing to choose by
             continue
@@ -208,8 +208,8 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
     scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(grown * size, start[1:-1])])
     out = []
     at_once = max(1, int(BYTES / (16 * K * max(d, 1) ** 2)))
-    for i in range(0, len(search.alphas), at_once):
-        f = _frames(q, r, search.alphas[i : i + at_once], search.block)
+    for i in range(0, len(search.shares), at_once):
+        f = _frames(q, r, search.shares[i : i + at_once], search.block)
         trace = f.value.sum(axis=1)
         level = _levels(f, trace, scale, d + q.outside)
         full, log_det = _log_det(f.value, level, search.gammas, search.block.tol, q.outside)
@@ -221,17 +221,17 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
     return np.concatenate(out)
 
 
-def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
-    """α S_l / n_l + (1 − α) S / n with the divisors as they are when a row of weight r is gone."""
+def _frames(q: _Rows, r: float, shares: Array, block: GaussianBlock) -> _Frames:
+    """w S_l / n_l + (1 − w) S / n with the divisors as they are when a row of weight r is gone."""
     K = len(q.n)
     down = float(q.n.sum() - r - block.ddof * (q.n > 0).sum())
     pooled = q.scatter.sum(axis=0) / (down if down > 0 else 1.0)
-    share = (1 - alphas) / (down if down > 0 else 1.0)
-    place = np.zeros((len(alphas), 2, K), dtype=np.int32)
-    known = np.full(len(alphas), down > 0)
+    share = (1 - shares) / (down if down > 0 else 1.0)
+    place = np.zeros((len(shares), 2, K), dtype=np.int32)
+    known = np.full(len(shares), down > 0)
     found = list[tuple[int, float, float, float]]()  # a class, what its scatter and the pooled one count, b / s
-    for a, alpha in enumerate(alphas.tolist()):
-        if alpha == 0:  # one for all
+    for a, share_of_own in enumerate(shares.tolist()):
+        if share_of_own == 0:  # one for all
             place[a] = len(found)
             found.append((0, 0.0, 1.0, share[a]))
             continue
@@ -240,9 +240,9 @@ def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
                 own_down = float(q.n[k] - r * mine - block.ddof)
                 if own_down <= 0 and not (mine and q.n[k] - r <= 0):  # the only row of a class is not asked for
                     known[a] = False
-                own = alpha / own_down if own_down > 0 else 0.0
+                own = share_of_own / own_down if own_down > 0 else 0.0
                 place[a, mine, k] = len(found)
-                found.append((k, own, 1 - alpha, own * mine + share[a]))
+                found.append((k, own, 1 - share_of_own, own * mine + share[a]))
     whose, owns, shared, shares = (np.array(each) for each in zip(*found, strict=True))
     matrices = q.scatter[whose]
     matrices *= owns[:, None, None]
@@ -259,11 +259,18 @@ def _eigen(matrices: Array) -> tuple[Array, Array]:
     return value, vector.swapaxes(1, 2)
 
 
+def _least_of_others(values: Array) -> Array:
+    """For each class the least value of the other classes; inf if there is none."""
+    first = int(np.argmin(values))
+    out = np.full(len(values), values[first])
+    out[first] = np.delete(values, first).min(initial=np.inf)
+    return out
+
+
 def _levels(f: _Frames, trace: Array, scale: Array, d: int) -> Array:
     """The middle of the levels tr Σ' / d of the rows of each frame. scale: least and largest s |e|² of a class."""
     low, high = np.full(len(trace), np.inf), np.full(len(trace), -np.inf)
-    same = np.eye(len(scale), dtype=bool)
-    least, most = np.where(same, np.inf, scale[:, 0]).min(axis=1), np.where(same, -np.inf, scale[:, 1]).max(axis=1)
+    least, most = _least_of_others(scale[:, 0]), -_least_of_others(-scale[:, 1])
     for others, own in f.place:
         for place, a, b in ((others, least, most), (own, scale[:, 0], scale[:, 1])):
             np.minimum.at(low, place, a)

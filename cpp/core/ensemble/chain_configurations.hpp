@@ -1,5 +1,5 @@
-// The contexts of rows under the parents of chains. The chains of a network begin with the same parents: what they
-// share is read once. Only for the files of back_off_chains.hpp.
+// The configurations of rows under the parents of chains. The chains of a network begin with the same parents: what
+// they share is read once. Only for the files of back_off_chains.hpp.
 #pragma once
 #include <map>
 #include <utility>
@@ -35,19 +35,19 @@ class ContextTree {
   std::size_t node(std::size_t i, std::size_t l) const { return of_[start_[i - first_] + l]; }
   std::size_t last(std::size_t i) const { return of_[start_[i - first_ + 1] - 1]; }
 
-  // context (nodes, count): of the rows from `from` on; kNoCell without a class, or where a parent is missing.
+  // configuration (nodes, count): of the rows from `from` on; kNoCell without a class, or where a parent is missing.
   template <class T>
-  void read(const Rows<T>& rows, std::size_t from, std::size_t count, std::uint32_t* context) const {
-    for (std::size_t r = 0; r < count; ++r) context[r] = rows.y[from + r] < 0 ? kNoCell : 0;
-    for (std::size_t k = 1; k < node_.size(); ++k) read_node(rows, k, from, count, context);
+  void read(const Rows<T>& rows, std::size_t from, std::size_t count, std::uint32_t* configuration) const {
+    for (std::size_t r = 0; r < count; ++r) configuration[r] = rows.y[from + r] < 0 ? kNoCell : 0;
+    for (std::size_t k = 1; k < node_.size(); ++k) read_node(rows, k, from, count, configuration);
   }
   // The same of one node, once that which it continues has been read.
   template <class T>
   void read_node(const Rows<T>& rows, std::size_t k, std::size_t from, std::size_t count,
-                 std::uint32_t* context) const {
+                 std::uint32_t* configuration) const {
     const auto [before, view] = node_[k];
-    std::uint32_t* here = context + k * count;
-    std::copy_n(context + before * count, count, here);
+    std::uint32_t* here = configuration + k * count;
+    std::copy_n(configuration + before * count, count, here);
     const auto column = static_cast<std::size_t>(chains_.views.column[view]);
     step_cells(chains_.views, view, rows.codes + column * rows.n + from, here, count);
   }

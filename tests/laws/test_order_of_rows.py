@@ -1,0 +1,36 @@
+"""What NaiveBayes() chooses does not depend on the order of rows, also beyond the sizes at which it samples them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tallybayes as tb
+from tests.quick import examples
+
+
+@pytest.mark.parametrize("n", [5_000, 20_000])
+@given(seed=st.integers(0, 10**6), weights=st.booleans())
+@settings(max_examples=examples(5), deadline=None)
+def test_shuffled_rows_give_the_same_model(n: int, seed: int, weights: bool) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = np.column_stack([rng.normal(y * 0.3), rng.gamma(1 + y * 0.2), rng.poisson(1 + y), rng.integers(0, 3, n)])
+    X = X[np.argsort(X[:, 0])] if seed % 2 else X  # sorted rows: the first ones are not like the others
+    w = rng.integers(1, 3, n) / 2 if weights else None
+    order = rng.permutation(n)
+    one = tb.NaiveBayes().fit(X, y, w)
+    two = tb.NaiveBayes().fit(X[order], y[order], None if w is None else w[order])
+    assert [c.name for c in one.schema_.chosen.values()] == [c.name for c in two.schema_.chosen.values()]
+    np.testing.assert_allclose(one.predict_proba(X[:500]), two.predict_proba(X[:500]), rtol=0, atol=1e-9)
+
+
+def test_a_sample_of_equal_rows_has_each_kind_in_its_share() -> None:
+    from tallybayes.model.distribution_selection import _smallest
+
+    kinds = np.array([11, 22, 33], dtype=np.uint64)
+    key = np.repeat(kinds, [6000, 3000, 1000])
+    found = np.unique(key[_smallest(key, 1000)], return_counts=True)[1]
+    np.testing.assert_allclose(found, [600, 300, 100], atol=60)

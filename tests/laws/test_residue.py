@@ -1,0 +1,167 @@
+"""After forget, nothing that only forgotten rows had is in anything a model can be written to.
+
+200 rare values (numbers with 9 digits, names, words, dates, ids) are written into a random table, learned and
+forgotten; then every byte pattern of each of them is looked for.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tallybayes as tb
+from tallybayes import export
+from tallybayes.errors import ExportError, OptionError
+
+N, RARE = 240, 25
+NUMBERS, NAMED = ["age", "salary"], ["job", "id"]
+MODELS: dict[str, tuple[Callable[[], Any], list[str]]] = {
+    "NaiveBayes": (tb.NaiveBayes, ["age", "salary", "job", "note", "when", "id"]),
+    "NaiveBayes frequency": (lambda: tb.NaiveBayes("frequency"), NUMBERS),
+    "NaiveBayes width": (lambda: tb.NaiveBayes("width"), NUMBERS),
+    "NaiveBayes category": (tb.NaiveBayes, ["kind", "age"]),
+    "NaiveBayes tempered": (lambda: tb.NaiveBayes(tempered=True), [*NUMBERS, "job"]),
+    "GaussianNB": (tb.GaussianNB, NUMBERS),
+    "KernelNB": (tb.KernelNB, NUMBERS),
+    "PoissonNB": (tb.PoissonNB, ["visits"]),
+    "MultinomialNB": (tb.MultinomialNB, ["visits", "calls"]),
+    "ComplementNB": (tb.ComplementNB, ["visits", "calls"]),
+    "BernoulliNB": (tb.BernoulliNB, NUMBERS),
+    "CategoricalNB": (tb.CategoricalNB, NAMED),
+    "LinearDiscriminantAnalysis": (tb.LinearDiscriminantAnalysis, NUMBERS),
+    "QuadraticDiscriminantAnalysis": (tb.QuadraticDiscriminantAnalysis, NUMBERS),
+    "GaussianDiscriminant": (tb.GaussianDiscriminant, NUMBERS),
+    "RegularizedDiscriminantAnalysis": (tb.RegularizedDiscriminantAnalysis, NUMBERS),
+    "TAN": (tb.TAN, [*NUMBERS, "job", "kind"]),
+    "SPODE": (tb.SPODE, [*NUMBERS, "job", "when"]),
+    "KDB": (tb.KDB, [*NUMBERS, "job"]),
+    "AODE": (tb.AODE, [*NUMBERS, *NAMED]),
+    "AnDE": (tb.AnDE, [*NUMBERS, "job"]),
+    "BayesNetwork": (lambda: tb.BayesNetwork("job -> age"), [*NUMBERS, "job"]),
+    "BayesClassifier": (tb.BayesClassifier, ["age", "salary", "job", "note", "when", "id", "kind"]),
+    "BayesClassifier fast": (lambda: tb.BayesClassifier("fast"), [*NUMBERS, *NAMED]),
+}
+
+
+def table(seed: int) -> tuple[pd.DataFrame, Any, list[int]]:
+    """Rows, labels, and which rows have a rare value in every column."""
+    rng = np.random.default_rng(seed)
+    words = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dogs", "every", "day", "in", "may"]
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, N).round(2),
+            "salary": rng.lognormal(10, 1, N).round(),
+            "job": rng.choice(["clerk", "nurse", "pilot"], N),
+            "note": [" ".join(rng.choice(words, 6)) for _ in range(N)],
+            "when": pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3000, N), "D"),
+            "id": rng.choice([f"site {i}" for i in range(9)], N),
+            "kind": rng.choice(["a", "b"], N),
+            "visits": rng.poisson(3.0, N).astype(float),
+            "calls": rng.poisson(5.0, N).astype(float),
+        }
+    )
+    y = np.where(X.age + rng.normal(size=N) * 9 > 40, "yes", "no")
+    at = rng.choice(N, RARE, replace=False).tolist()
+    for i, row in enumerate(at):
+        X.loc[row, "age"] = round(float(rng.uniform(-500, 900)), 6)
+        X.loc[row, "salary"] = float(rng.integers(10**8, 10**9))
+        X.loc[row, "job"] = f"rarejob{rng.integers(10**8):08d}"
+        X.loc[row, "note"] += f" rareword{''.join(rng.choice(list('bcdfgh'), 9))}"
+        X.loc[row, "when"] = pd.Timestamp("1903-01-01") + pd.Timedelta(int(rng.integers(10**8, 10**9)), "s")
+        X.loc[row, "id"] = f"9{rng.integers(10**8):08d}-{i}"
+        X.loc[row, "kind"] = f"rarekind{rng.integers(10**8):08d}"
+        X.loc[row, ["visits", "calls"]] = rng.integers(10**8, 10**9, 2).astype(float)
+    X["kind"] = X["kind"].astype("category")
+    return X, y, at
+
+
+def patterns(X: pd.DataFrame, columns: list[str], rows: list[int]) -> Iterator[tuple[str, bytes]]:
+    for name in columns:
+        for v in X[name].iloc[rows]:
+            if isinstance(v, float):
+                texts = [repr(v), f"{v:.6f}"] if v != int(v) else [str(int(v))]
+                yield f"{name} {v}", np.float64(v).tobytes()
+                yield f"{name} {v} as float32", np.float32(v).tobytes()
+            elif isinstance(v, pd.Timestamp):
+                texts = [v.isoformat(), str(v)]
+                for unit in ("s", "ms", "us", "ns"):
+                    yield f"{name} {v}", v.to_datetime64().astype(f"M8[{unit}]").tobytes()
+                yield f"{name} {v} in days", np.float64(v.timestamp() / 86_400).tobytes()
+            else:
+                texts = [v.split()[-1]]
+            for text in texts:
+                yield f"{name} {text}", text.encode()
+                yield f"{name} {text} in UTF-16", text.encode("utf-16-le")
+
+
+def written(model: Any) -> dict[str, bytes]:
+    """Everything that a model can be written to."""
+    found = {"file": tb.to_bytes(model), "pickle": pickle.dumps(model), "fitted": pickle.dumps(model.predictor_.fitted)}
+    found["repr"] = f"{model.schema_}{model.schema_.levels}{model.schema_.cuts}".encode()
+    ways: dict[str, Callable[[], Any]] = {
+        "json": lambda: json.dumps(export.to_json(model)),
+        "js": lambda: export.to_js(model),
+        "sql": lambda: export.to_sql(model, "t"),
+        "onnx": lambda: export.to_onnx(model).SerializeToString(),
+    }
+    for name, way in ways.items():
+        try:
+            made = way()
+        except (ExportError, OptionError, ImportError):
+            continue
+        found[name] = made if isinstance(made, bytes) else str(made).encode()
+    rows = model.__dict__.get("_rows")
+    if rows is not None:
+        found["rows"] = pickle.dumps(rows)
+        from tallybayes.data.packed_rows import pack
+
+        arrays = [v["data"] for v in _dicts(pack(rows)) if "data" in v]
+        found["rows, decompressed"] = b"".join(zlib.decompress(a.tobytes()) for a in arrays)
+    return found
+
+
+def _dicts(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _dicts(inner)
+
+
+def residue(model: Any, X: pd.DataFrame, columns: list[str], rows: list[int]) -> set[str]:
+    blobs = written(model)
+    return {
+        f"{what} in {where}" for what, bits in patterns(X, columns, rows) for where, b in blobs.items() if bits in b
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "memory"),
+    [*((name, "default") for name in MODELS), ("NaiveBayes", "rows"), ("TAN", "rows"), ("AODE", "rows")],
+)
+def test_nothing_is_left_of_forgotten_rows(name: str, memory: str) -> None:
+    make, columns = MODELS[name]
+    X, y, rare = table(sum(map(ord, name)))
+    X = X[columns]
+    model = make().set_params(**({"memory": "rows"} if memory == "rows" else {})).fit(X, y)
+    assert residue(model, X, columns, rare) or name in SUMS_ALONE  # what is looked for can be found
+    model.forget(X.iloc[rare[:-1]], y[rare[:-1]]).forget_one(X.iloc[rare[-1]].to_dict(), y[rare[-1]])
+    assert residue(model, X, columns, rare) == set()
+    left = np.setdiff1d(np.arange(N), rare)
+    assert np.isfinite(model.predict_proba(X.iloc[left])).all()
+    assert np.isfinite(tb.from_bytes(tb.to_bytes(model)).partial_fit(X.iloc[rare], y[rare]).predict_proba(X)).all()
+
+
+# These hold sums over many rows, in which no single value can be found.
+SUMS_ALONE = {
+    *("GaussianNB", "PoissonNB", "MultinomialNB", "ComplementNB", "BernoulliNB", "LinearDiscriminantAnalysis"),
+    *("QuadraticDiscriminantAnalysis", "GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
+    *("NaiveBayes frequency", "NaiveBayes width"),
+}
