@@ -22,7 +22,7 @@ FAMILY: dict[str, Callable[[], Any]] = {
     "KDB": lambda: tb.KDB(1),
     "LDA": tb.LinearDiscriminantAnalysis,
     "QDA": tb.QuadraticDiscriminantAnalysis,
-    "RDA": lambda: tb.RegularizedDiscriminantAnalysis(alpha=0.3),
+    "RDA": lambda: tb.RegularizedDiscriminantAnalysis(own_covariance=0.3),
     "BayesClassifier": lambda: tb.BayesClassifier("fast", members=3),
 }
 COLUMNS = {

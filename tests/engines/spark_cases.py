@@ -15,8 +15,13 @@ import pyarrow as pa
 import pyspark
 import pytest
 from pyarrow import parquet
-from pyspark.ml import Pipeline, Transformer
+from pyspark.ml import Pipeline, PipelineModel, Transformer
+from pyspark.ml.evaluation import BinaryClassificationEvaluator, MulticlassClassificationEvaluator
+from pyspark.ml.feature import IndexToString, StringIndexer, VectorAssembler
+from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import SparkSession
+from sklearn.metrics import roc_auc_score
 
 import tallybayes as tb
 from tallybayes.engines.spark_ml import BayesEstimator, BayesTransformer
@@ -160,22 +165,107 @@ def test_a_plan_looks_at_all_partitions_or_at_some(spark: Any) -> None:
     assert len(tb.NaiveBayes().plan(frame, "go", rows=20, pieces=2).schema_.levels[0].labels) == 2
 
 
-def test_stages_of_a_pipeline(spark: Any) -> None:
-    class Longer(Transformer):
+def test_stages_of_a_pipeline_before_and_after_saving(spark: Any, tmp_path: Path) -> None:
+    class Longer(Transformer, DefaultParamsWritable, DefaultParamsReadable):  # type: ignore[misc]
         def _transform(self, dataset: Any) -> Any:
             return dataset.withColumn("longer", dataset["length"] * 2)
 
+    Longer.__module__, Longer.__qualname__ = __name__, "Longer"
+    globals()["Longer"] = Longer  # where Spark looks for it
     t = table()
     frame = spark.createDataFrame(t)
-    stages = [Longer(), BayesEstimator(tb.NaiveBayes(), "kind", weight="weight", columns=["longer", "colour"])]
-    fitted = Pipeline(stages=stages).fit(frame)
-    last = fitted.stages[-1]
+    learns = BayesEstimator(tb.NaiveBayes(), labelCol="kind", weightCol="weight", inputCols=["longer", "colour"])
+    pipeline = Pipeline(stages=[Longer(), learns, IndexToString(inputCol="prediction", outputCol="back")])
+    fitted = pipeline.fit(frame)
+    last = fitted.stages[1]
     assert isinstance(last, BayesTransformer)
     assert last.model.class_count_.sum() == sum(t["weight"].to_pylist())
-    found = fitted.transform(frame)
-    assert found.columns == [*t.column_names, "longer", "prediction", "proba_high", "proba_low", "proba_mid"]
+    out = fitted.transform(frame)
+    assert out.columns == [*t.column_names, "longer", "rawPrediction", "probability", "prediction", "back"]
+    found = out.collect()
     rows = pa.table({"longer": pa.compute.multiply(t["length"], 2.0), "colour": t["colour"]})
-    assert found.toArrow()["prediction"].to_pylist() == last.model.predict(rows).tolist()
+    assert [row["back"] for row in found] == last.model.predict(rows).tolist()
+    assert {row["prediction"] for row in found} <= {0.0, 1.0, 2.0}
+    for column, answer in (("probability", last.model.predict_proba), ("rawPrediction", last.model.predict_log_proba)):
+        vectors = np.array([row[column].toArray() for row in found])
+        np.testing.assert_allclose(vectors, answer(rows), rtol=0, atol=1e-12)
+    fitted.save(str(tmp_path / "fitted"))
+    assert PipelineModel.load(str(tmp_path / "fitted")).transform(frame).collect() == found
+    pipeline.save(str(tmp_path / "pipeline"))
+    again = Pipeline.load(str(tmp_path / "pipeline"))
+    assert again.getStages()[1].classifier.get_params() == learns.classifier.get_params()
+    assert again.fit(frame).transform(frame).collect() == found
+    with pytest.raises(OptionError, match=r"no tallybayes\.engines\.spark_ml\.BayesEstimator"):
+        BayesEstimator.load(str(tmp_path / "fitted" / "stages" / f"1_{last.uid}"))
+    BayesEstimator(last.model, labelCol="kind").save(str(tmp_path / "learned"))  # one that goes on from what it knows
+    assert BayesEstimator.load(str(tmp_path / "learned")).classifier.class_count_.sum() == last.model.class_count_.sum()
+
+
+def test_cross_validation_searches_options_of_the_classifier(spark: Any) -> None:
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 2, 300)
+    t = pa.table({"x": label + rng.normal(size=300), "sky": rng.choice(["a", "b"], 300), "label": label})
+    learns = BayesEstimator(tb.NaiveBayes("gaussian"))
+    grid = ParamGridBuilder().addGrid(learns.alpha, [1.0, 1e6]).addGrid(learns.priors, [None, "uniform"]).build()
+    judge = BinaryClassificationEvaluator()
+    search = CrossValidator(
+        estimator=learns, estimatorParamMaps=grid, evaluator=judge, numFolds=2, seed=0, parallelism=2
+    )
+    found = search.fit(spark.createDataFrame(t))
+    best = found.bestModel.model
+    assert best.feature_names_in_.tolist() == ["x", "sky"]  # not the column of folds
+    assert learns.classifier.alpha == 1.0
+    assert best.alpha in (1.0, 1e6)
+    assert len(set(found.avgMetrics)) > 1
+    area = judge.evaluate(found.transform(spark.createDataFrame(t)))
+    assert area == pytest.approx(roc_auc_score(label, best.predict_proba(t.select(["x", "sky"]))[:, 1]), abs=1e-9)
+
+
+def test_labels_that_an_indexer_made_and_labels_that_are_numbers(spark: Any) -> None:
+    t = table().drop_columns(["weight"])
+    frame = (
+        StringIndexer(inputCol="kind", outputCol="label")
+        .fit(spark.createDataFrame(t))
+        .transform(spark.createDataFrame(t))
+    )
+    with pytest.raises(OptionError, match="indexed from another column"):
+        BayesEstimator(tb.NaiveBayes()).fit(frame)
+    names = frame.schema["label"].metadata["ml_attr"]["vals"]
+    learns = BayesEstimator(tb.NaiveBayes(), inputCols=["length", "colour"], probabilityCol="", alpha=0.5)
+    some = learns.fit(frame.filter("label != 1"))  # a fold without this class: the others stay where they are
+    out = some.transform(frame)
+    assert some.model.alpha == 0.5
+    assert (some.numClasses, out.columns[-2:]) == (3, ["rawPrediction", "prediction"])
+    assert {row["rawPrediction"][1] for row in out.collect()} == {-np.inf}
+    back = IndexToString(inputCol="prediction", outputCol="back").transform(out).toArrow()["back"].to_pylist()
+    here = some.model.predict(t.select(["length", "colour"])).astype(int)
+    assert back == [names[k] for k in here]
+    years = frame.withColumn("year", (2000 + 10 * frame["label"]).cast("int"))
+    out = BayesEstimator(tb.NaiveBayes(), labelCol="year", inputCols=["length"]).fit(years).transform(years)
+    assert {row["prediction"] for row in out.collect()} <= {2000.0, 2010.0, 2020.0}
+    assert out.first()["probability"].size == 3
+    assert MulticlassClassificationEvaluator(labelCol="year", metricName="accuracy").evaluate(out) > 0.3
+
+
+def test_what_a_stage_refuses(spark: Any, tmp_path: Path) -> None:
+    t = table()
+    frame = spark.createDataFrame(t)
+    with pytest.raises(OptionError, match="has no option 'alpah'"):
+        BayesEstimator(tb.NaiveBayes(), alpah=1.0)
+    with pytest.raises(OptionError, match="cannot change any more"):
+        BayesEstimator(fit(tb.NaiveBayes(), t), labelCol="kind", alpha=3.0).fit(frame)
+    both = VectorAssembler(inputCols=["length"], outputCol="v", handleInvalid="keep").transform(frame)
+    with pytest.raises(OptionError, match="is a vector"):
+        BayesEstimator(tb.NaiveBayes(), labelCol="kind").fit(both)
+    model = BayesTransformer(fit(tb.NaiveBayes(), t))
+    assert "v" in model.transform(both).columns  # it may be there
+    assert model.transform(both).first()["v"].size == 1
+    with pytest.raises(OptionError, match="has a column 'prediction' already"):
+        model.transform(model.transform(frame).drop("probability", "rawPrediction"))
+    with pytest.raises(OptionError, match="no column 'length'"):
+        model.transform(frame.drop("length"))
+    with pytest.raises(OptionError, match="cannot be saved"):
+        BayesEstimator(tb.NaiveBayes(), priors=np.array([1.0, 2.0])).save(str(tmp_path / "e"))
 
 
 def test_executors_do_without_scikit_learn(spark: Any) -> None:

@@ -114,7 +114,7 @@ def test_what_workers_refuse_is_said_here_and_changes_nothing() -> None:
     gap = t.set_column(5, "kind", pa.array([None] * 600, pa.string()))
     with pytest.raises(LabelError):
         model.learn_from(dask_frame([t, gap]), "kind")
-    with pytest.raises(OptionError, match="has a gap"):
+    with pytest.raises(OptionError, match="has a missing value"):
         tb.NaiveBayes().learn_from(dask_frame([t]), "kind", weight="length")
     with pytest.raises(TableError, match="no rows in the Dask frame"):
         model.learn_from(dask_frame([t.slice(0, 0), t.slice(0, 0)]), "kind")

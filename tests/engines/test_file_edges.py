@@ -101,3 +101,25 @@ def test_learning_that_is_stopped_says_how_far_it_came() -> None:
         np.testing.assert_array_equal(model.class_count_, before)
     model.learn_from(source(None), "kind", columns=["length"])
     np.testing.assert_array_equal(model.class_count_, 2 * before)
+
+
+@pytest.mark.parametrize(
+    ("late", "match"),
+    [
+        (b"two,a\n", "leave the cell empty"),
+        (b"1,a,3\n", "has 3 cells"),
+        (b"1,\xff\xfe\xfd\n", "Read it with its own encoding"),
+    ],
+)
+def test_errors_of_files_advise_what_python_has(tmp_path: Path, late: bytes, match: str) -> None:
+    path = tmp_path / "rows.csv"
+    good = b"x,kind\n" + b"1,a\n2,b\n" * 300_000
+    path.write_bytes(good + late)
+    model = tb.NaiveBayes("gaussian")
+    with pytest.raises(TableError, match=match) as refused:
+        model.learn_from(path, "kind")
+    assert "--" not in str(refused.value)
+    with pytest.raises(TableError) as refused:
+        tb.AODE().plan(path, "kind")
+    assert "--" not in str(refused.value)
+    assert ("schema={'x': 'categorical'}" in str(refused.value)) == late.startswith(b"two")

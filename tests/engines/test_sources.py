@@ -229,7 +229,7 @@ def test_what_is_refused_says_why(folder: Path) -> None:
         model.learn_from(pa.Table.from_arrays([t["kind"], t["kind"]], ["kind", "kind"]).to_reader(), "kind")
     with pytest.raises(OptionError, match="must be numbers"):
         model.learn_from(table(missing=False), "kind", weight="colour")
-    with pytest.raises(OptionError, match="has a gap"):
+    with pytest.raises(OptionError, match="has a missing value"):
         model.learn_from(t, "kind", weight="length")
     for more in ({"rows": 0}, {"pieces": 0}, {"rows": "x"}, {"rows": 2.5}):
         with pytest.raises(OptionError, match="whole number"):

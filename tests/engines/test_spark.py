@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tallybayes.engines.partitions import add_surveys, in_bulk, survey_from_bytes, survey_part, survey_to_bytes
-from tallybayes.engines.spark_ml import BayesEstimator, BayesTransformer, _without_folds
+from tallybayes.engines.spark_ml import BayesEstimator, BayesTransformer, _column, _label_index, _without_folds
 from tallybayes.errors import OptionError
 from tests.engines.tables import table
 
@@ -81,7 +81,7 @@ def test_rows_in_bulk_are_the_same_rows() -> None:
 
 
 def test_a_stage_takes_a_classifier() -> None:
-    for stage in (lambda: BayesEstimator("NaiveBayes", "kind"), lambda: BayesTransformer(3)):  # type: ignore[arg-type]
+    for stage in (lambda: BayesEstimator("NaiveBayes"), lambda: BayesTransformer(3)):  # type: ignore[arg-type]
         with pytest.raises(OptionError, match="of tallybayes" if THERE else "pip install"):
             stage()
 
@@ -89,3 +89,28 @@ def test_a_stage_takes_a_classifier() -> None:
 def test_the_column_that_splits_rows_is_no_feature() -> None:
     names = ["x", "kind", "w", "CrossValidator_0a1b2c3d4e5f_rand", "TrainValidationSplit_9f8e7d6c5b4a_rand", "x_rand"]
     assert _without_folds(names, ["kind", "w"]) == ["x", "x_rand"]
+
+
+@pytest.mark.parametrize(
+    ("classes", "names", "values", "places", "length"),
+    [
+        (["no", "yes"], None, [0.0, 1.0], [0, 1], 2),
+        ([False, True], None, [0.0, 1.0], [0, 1], 2),
+        ([0, 2], None, [0.0, 2.0], [0, 2], 3),
+        ([0.0, 1.0], ["a", "b", "c"], [0.0, 1.0], [0, 1], 3),
+        ([1, 99], None, [1.0, 99.0], [1, 99], 100),
+        ([1, 100], None, [1.0, 100.0], [0, 1], 2),
+        ([-1, 1], None, [-1.0, 1.0], [0, 1], 2),
+        ([0.5, 1.5], None, [0.5, 1.5], [0, 1], 2),
+    ],
+)
+def test_classes_as_numbers(classes: list[object], names: object, values: object, places: object, length: int) -> None:
+    assert _label_index(classes, names) == (values, places, length)  # type: ignore[arg-type]
+
+
+def test_vectors_have_places_for_classes_that_were_not_learned() -> None:
+    index = _label_index([0, 2], None)
+    found = _column("proba", np.array([[0.25, 0.75]]), index).to_pylist()
+    assert found == [{"type": 1, "size": None, "indices": None, "values": [0.25, 0.0, 0.75]}]
+    assert _column("log_proba", np.zeros((1, 2)), index).to_pylist()[0]["values"] == [0.0, -np.inf, 0.0]
+    assert _column("best", np.array([1, 0]), index).to_pylist() == [2.0, 0.0]

@@ -23,9 +23,9 @@ from tallybayes.engines.survey import Survey
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
-Model = TypeVar("Model", bound="TallyClassifier")
+Model = TypeVar("Model", bound="GenerativeClassifier")
 
 
 def frame(source: Any) -> RowSource:
@@ -91,7 +91,7 @@ class _DaskFrame(RowSource):
             raise self.no_rows()
         return found
 
-    def deliver(self, model: TallyClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
+    def deliver(self, model: GenerativeClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
         """Bring the answers to where they are wanted.
 
         Parameters

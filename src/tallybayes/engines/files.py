@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tallybayes.cli.table_files import Rows, Text
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
 
 def files(source: Any) -> RowSource:
@@ -74,12 +74,12 @@ class FileSource(RowSource):
     def names(self) -> tuple[str, ...]:
         return tuple(self.rows.names)
 
-    def with_model_types(self, model: TallyClassifier, roles: ColumnRoles) -> RowSource:
+    def with_model_types(self, model: GenerativeClassifier, roles: ColumnRoles) -> RowSource:
         """Read columns of text as a model knows them: 02139 stays 02139.
 
         Parameters
         ----------
-        model : TallyClassifier
+        model : GenerativeClassifier
             A fitted model.
         roles : ColumnRoles
             Which columns are what.

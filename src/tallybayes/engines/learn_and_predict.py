@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,10 +12,10 @@ from tallybayes.engines.recognise import open_source
 from tallybayes.engines.source import ColumnRoles, RowSource
 from tallybayes.engines.survey import Survey
 from tallybayes.errors import OptionError, brief, is_number, listening
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.learning import schema_of
 
-Model = TypeVar("Model", bound=TallyClassifier)
+Model = TypeVar("Model", bound=GenerativeClassifier)
 
 SAMPLE_ROWS = 100_000  # rows that choices are made on
 SAMPLE_PIECES = 16  # parts of a source that are looked at before learning, where it has parts
@@ -77,30 +77,53 @@ def learn(
         what = "a model that has learned nothing yet" if not fresh else f"a plan of a {type(model).__name__}"
         raise OptionError(f"plan= goes with {what}; got {brief(given)}. model.plan(source, target) makes one.")
     here, roles = resolve_columns(given or model, source, target, weight, columns, fresh and given is None)
-    if given is not None or not fresh:
-        base = given or model
-    else:
-        first = here.head(roles)
-        with listening():  # what there is to say of columns is said by the fit
-            schema = schema_of(model, roles.split(first.sample)[0])
-        if model._settles_on_rows(schema):
-            _read_twice(here, model)
-            first = here.survey(roles, SAMPLE_ROWS, SAMPLE_PIECES)
-        base = choose_on_sample(model, first, roles)
-    here = here.with_model_types(base, roles)
-    try:
-        return here.count(base, roles)
-    except BaseException as e:  # an interrupt too
-        so_far = "" if here.rows_read is None else f" after {here.rows_read:,} rows"
-        e.add_note(
-            f"learn_from stopped{so_far} of {here.where}. The model is as it was before: learn_from learns all rows of "
-            "a source or none, and cannot be resumed. To keep what is done, learn from parts, such as one file at a "
-            "time."
-        )
-        raise
+    with here.reading_once():
+        base = (given or model) if given is not None or not fresh else _chosen(model, here, roles)
+        here = here.with_model_types(base, roles)
+        try:
+            return here.count(base, roles)
+        except BaseException as e:  # an interrupt too
+            so_far = "" if here.rows_read is None else f" after {here.rows_read:,} rows"
+            e.add_note(
+                f"learn_from stopped{so_far} of {here.where}. The model is as it was before: learn_from learns all "
+                "rows of a source or none, and cannot be resumed. To keep what is done, learn from parts, such as one "
+                "file at a time."
+            )
+            raise
 
 
-def predict(model: TallyClassifier, source: object, to: str | os.PathLike[str] | None, keep: Sequence[str]) -> object:
+def _chosen(model: Model, here: RowSource, roles: ColumnRoles) -> Model:
+    """A plan, made on the first rows, or on a sample where a model chooses something on rows."""
+    first = here.head(roles)
+    with listening():  # what there is to say of columns is said by the fit
+        schema = schema_of(model, roles.split(first.sample)[0])
+    if model._settles_on_rows(schema):
+        _read_twice(here, model)
+        first = here.survey(roles, SAMPLE_ROWS, SAMPLE_PIECES)
+    return choose_on_sample(model, first, roles)
+
+
+def read_batches(
+    model: GenerativeClassifier,
+    source: object,
+    target: str | Sequence[str],
+    weight: str | None,
+    columns: Sequence[str] | None,
+) -> Iterator[tuple[object, object, object]]:
+    """The rows of a source, with labels and weights, in batches, as a fitted model reads them."""
+    here, roles = resolve_columns(model, source, target, weight, columns, fresh=False)
+    here, rows = here.with_model_types(model, roles), 0
+    for batch in here.read(roles.columns):
+        if batch.num_rows:
+            rows += batch.num_rows
+            yield roles.split(batch)
+    if not rows:
+        raise here.no_rows()
+
+
+def predict(
+    model: GenerativeClassifier, source: object, to: str | os.PathLike[str] | None, keep: Sequence[str]
+) -> object:
     """The answers for the rows of a source: written into a file, or given back as a reader of batches."""
     names = model.fitted_.schema.needed_names
     if getattr(model, "targets", None) is not None:
@@ -127,7 +150,7 @@ def _same_file(one: str | os.PathLike[str], other: str) -> bool:
 
 
 def resolve_columns(
-    model: TallyClassifier,
+    model: GenerativeClassifier,
     source: object,
     target: str | Sequence[str],
     weight: str | None,
@@ -165,7 +188,7 @@ def resolve_columns(
 
 def column_names(what: str, names: object) -> tuple[str, ...]:
     """Names of columns, as they are given: one, or several."""
-    several = isinstance(names, Iterable) and not isinstance(names, str)
+    several = isinstance(names, Iterable) and not isinstance(names, str) and getattr(names, "ndim", 1) > 0
     given: list[object] = list(names) if several else [names]  # type: ignore[call-overload]
     labels = " (The labels themselves, one for each row, go to fit(X, y).)" if what == "target" and several else ""
     found = tuple(name for name in given if isinstance(name, str))
@@ -181,7 +204,7 @@ def _whole(value: object) -> bool:
     return is_number(value) and value >= 1 and value == int(value)  # type: ignore[operator, call-overload]
 
 
-def _read_twice(source: RowSource, model: TallyClassifier) -> None:
+def _read_twice(source: RowSource, model: GenerativeClassifier) -> None:
     if source.once:
         raise OptionError(
             f"{type(model).__name__} chooses cuts, distributions or a structure on rows before it counts them, and "

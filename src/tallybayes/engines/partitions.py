@@ -16,9 +16,9 @@ from tallybayes.errors import OptionError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
-Model = TypeVar("Model", bound="TallyClassifier")
+Model = TypeVar("Model", bound="GenerativeClassifier")
 
 MERGE_FAN_IN = 16  # parts that are brought together at a time
 MAX_BATCHES_PER_PART = 1 << 20  # more batches than a part has
@@ -152,7 +152,10 @@ def received_model(plan: Model, whole: bytes | None) -> Model | None:
     """The plan with what was counted, and its own parameters; None if no row counts."""
     from tallybayes.io import from_bytes
 
-    found = None if whole is None else plan._holding(from_bytes(decompressed(whole)).fitted_)
+    received = None if whole is None else from_bytes(decompressed(whole))
+    found = None if received is None else plan._holding(received.fitted_)
+    if found is not None and received is not None and "_rows" in received.__dict__:
+        found.__dict__["_rows"] = received.__dict__["_rows"]
     return found if found is not None and found.class_count_.sum() > 0 else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
-Model = TypeVar("Model", bound="TallyClassifier")
+Model = TypeVar("Model", bound="GenerativeClassifier")
 
 BATCH_ROWS = 131_072  # rows counted at a time,
 BATCH_CELLS = 1 << 22  # and fewer where they are wide
@@ -78,7 +79,9 @@ def _weights(table: pa.Table, name: str) -> NDArray[np.float64]:
 
     column = table.column(name)
     if column.null_count:
-        raise OptionError(f"The column of weights {name!r} has a gap. Every row needs a weight; 0 leaves it out.")
+        raise OptionError(
+            f"The column of weights {name!r} has a missing value. Every row needs a weight; 0 leaves it out."
+        )
     try:
         found: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -168,7 +171,7 @@ class RowSource(ABC):
         with reader_errors(self.where):
             yield from self.batches(columns, batch_rows(len(columns)))
 
-    def with_model_types(self, model: TallyClassifier, roles: ColumnRoles) -> RowSource:  # noqa: ARG002
+    def with_model_types(self, model: GenerativeClassifier, roles: ColumnRoles) -> RowSource:  # noqa: ARG002
         """Give the same rows, read as a fitted model knows its columns; by default as they are.
 
         Parameters
@@ -201,6 +204,11 @@ class RowSource(ABC):
             For text, whose columns show no types.
         """
         return self
+
+    @contextmanager
+    def reading_once(self) -> Iterator[None]:
+        """Inside it, rows of a plan may be kept for the count that follows; by default they are read again."""
+        yield
 
     def head(self, roles: ColumnRoles) -> Survey:
         """Read the first rows only: what columns are, where nothing is chosen on rows.
@@ -285,7 +293,7 @@ class RowSource(ABC):
                 self.rows_read += table.num_rows
                 advance(table.num_rows)
 
-    def answers(self, model: TallyClassifier, roles: ColumnRoles) -> Iterator[pa.Table]:
+    def answers(self, model: GenerativeClassifier, roles: ColumnRoles) -> Iterator[pa.Table]:
         """Score all rows.
 
         Parameters
@@ -306,7 +314,7 @@ class RowSource(ABC):
                     yield answer(model, table, roles)
                 advance(table.num_rows)
 
-    def deliver(self, model: TallyClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
+    def deliver(self, model: GenerativeClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
         """Bring the answers to where they are wanted.
 
         Parameters
@@ -358,7 +366,7 @@ class RowSource(ABC):
             raise TableError(f"There is no column {listing(absent)} in {self.where}. {there}")
 
 
-def answer_schema(model: TallyClassifier) -> pa.Schema:
+def answer_schema(model: GenerativeClassifier) -> pa.Schema:
     """The columns that a model answers with, of whatever rows."""
     import pyarrow as pa
 
@@ -369,14 +377,14 @@ def answer_schema(model: TallyClassifier) -> pa.Schema:
     return pa.schema([("prediction", pa.array(classes).type), *shares])
 
 
-def _no_answers(model: TallyClassifier, roles: ColumnRoles) -> pa.Schema:
+def _no_answers(model: GenerativeClassifier, roles: ColumnRoles) -> pa.Schema:
     """The columns of an answer for no rows; what the kept ones are nobody has seen."""
     import pyarrow as pa
 
     return pa.schema([*((name, pa.null()) for name in roles.keep), *answer_schema(model)])
 
 
-def answer(model: TallyClassifier, table: pa.Table, roles: ColumnRoles) -> pa.Table:
+def answer(model: GenerativeClassifier, table: pa.Table, roles: ColumnRoles) -> pa.Table:
     """The columns to keep, the most probable class and the probabilities of some rows."""
     import pyarrow as pa
 

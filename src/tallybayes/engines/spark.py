@@ -33,9 +33,9 @@ from tallybayes.errors import OptionError, TallybayesError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
-Model = TypeVar("Model", bound="TallyClassifier")
+Model = TypeVar("Model", bound="GenerativeClassifier")
 Work = Callable[[int, Iterator["pa.Table"]], bytes | None]
 Together = Callable[[Sequence[bytes]], bytes | None]
 
@@ -136,7 +136,7 @@ class _SparkFrame(RowSource):
             raise self.no_rows()
         return found
 
-    def deliver(self, model: TallyClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
+    def deliver(self, model: GenerativeClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
         """Bring the answers to where they are wanted.
 
         Parameters

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.source import ColumnRoles, RowSource
 from tallybayes.engines.sql.connection import (
     DATETIME_TYPES,
+    FIRST_ROWS,
     NUMBERS,
     TEXT,
     TRUTH,
     Connection,
     DuckdbRelation,
+    PythonRowsConnection,
     connection_of,
 )
 from tallybayes.engines.sql.sql_counts import StatisticsQuery
@@ -23,13 +26,14 @@ from tallybayes.errors import OptionError, TableError, brief
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
-Model = TypeVar("Model", bound="TallyClassifier")
+Model = TypeVar("Model", bound="GenerativeClassifier")
 
 HEAD_ROWS = 1000  # rows that show what a model makes of the columns
 MAX_COUNT_TABLES = 64  # statements of counts that are cheaper there than moving the rows
 MAX_MOMENT_COLUMNS = 256  # numbers whose moments fit into one row: SQLite and PostgreSQL have a limit
+MAX_KEPT_BYTES = 256 << 20  # rows that are kept between the plan and the count
 MOVES = ("auto", "statistics", "rows")
 
 
@@ -60,6 +64,8 @@ class DatabaseSource(RowSource):
         self.choice = "nothing was learned from it yet"
         with reader_errors(where):
             self._kinds = connection.kinds(relation, self.parameters)
+        self._first_kinds: dict[str, str] = {}
+        self._kept: _KeptRows | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,6 +91,29 @@ class DatabaseSource(RowSource):
                 self._kinds |= self.connection.kinds_of_values(self.relation, self.parameters, unknown)
         return {name: str(self._kinds[name]) for name in columns}
 
+    def first_kinds(self, columns: Sequence[str]) -> dict[str, str]:
+        """What some columns are, as far as the first rows of SQLite show it: enough where all are read, and checked.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Their names.
+
+        Returns
+        -------
+        dict from column to str
+            As `kinds` gives it, which is asked only where all of the first values are missing.
+        """
+        unknown = [name for name in columns if self._kinds[name] is None and name not in self._first_kinds]
+        if unknown:
+            with reader_errors(self.where):
+                self._first_kinds |= self.connection.kinds_of_values(
+                    self.relation, self.parameters, unknown, FIRST_ROWS
+                )
+        all_missing = [name for name in unknown if name not in self._first_kinds]
+        known = {**self._first_kinds, **self.kinds(all_missing)}
+        return {name: str(self._kinds[name] or known[name]) for name in columns}
+
     def select(self, columns: Sequence[str]) -> str:
         """Write a statement.
 
@@ -98,13 +127,33 @@ class DatabaseSource(RowSource):
         str
             SELECT columns FROM the relation.
         """
-        kinds = self.kinds(columns)
+        kinds = self.first_kinds(columns)
         chosen = [self.connection.column(name, kinds[name]) for name in columns]
         return f"SELECT {', '.join(chosen)} FROM {self.relation}"
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         self._check(columns)
-        yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds(columns))
+        kept = self._kept
+        if kept is not None and kept.whole and kept.columns == list(columns):
+            yield from kept.tables
+            return
+        if kept is not None:
+            kept.begin(columns)
+        for table in self.connection.batches(self.select(columns), self.parameters, rows, self.first_kinds(columns)):
+            if kept is not None:
+                kept.add(table)
+            yield table
+        if kept is not None:
+            kept.end()
+
+    @contextmanager
+    def reading_once(self) -> Iterator[None]:
+        """Keep the rows that a plan is made on for the count that follows, up to 256 MB, where reading costs most."""
+        self._kept = _KeptRows() if isinstance(self.connection, PythonRowsConnection) else None
+        try:
+            yield
+        finally:
+            self._kept = None
 
     def head(self, roles: ColumnRoles) -> Survey:
         """Read some rows.
@@ -122,7 +171,7 @@ class DatabaseSource(RowSource):
         self._check(roles.columns)
         sql = f"{self.select(roles.columns)} LIMIT {HEAD_ROWS}"
         with reader_errors(self.where):
-            for table in self.connection.batches(sql, self.parameters, HEAD_ROWS, self.kinds(roles.columns)):
+            for table in self.connection.batches(sql, self.parameters, HEAD_ROWS, self.first_kinds(roles.columns)):
                 if table.num_rows:
                     return survey_of(table, HEAD_ROWS)
         raise self.no_rows()
@@ -143,19 +192,22 @@ class DatabaseSource(RowSource):
             A model of these rows alone.
         """
         self._check(roles.columns)
+        if self.move == "rows" or (self.move == "auto" and self.connection.embedded):
+            why = "the database runs in this process, where rows cost less than statistics"
+            self.choice = f"rows: {'asked for' if self.move == 'rows' else why}"
+            return self.count_rows(plan, roles)
+        self.check_all(roles.columns)
         query = StatisticsQuery(self, plan, roles)
         why_not = query.refusal()
         if self.move == "statistics" and why_not is not None:
             raise OptionError(
                 f"The sufficient statistics of this {type(plan).__name__} cannot be counted in the database: {why_not}."
             )
-        if why_not is None and self.connection.embedded:
-            why_not = "the database runs in this process, where rows cost less than statistics"
         why_not = why_not or too_many(query)
-        if self.move == "statistics" or (self.move == "auto" and why_not is None):
+        if self.move == "statistics" or why_not is None:
             self.choice = query.choice
             return query.count()
-        self.choice = f"rows: {'asked for' if self.move == 'rows' else why_not}"
+        self.choice = f"rows: {why_not}"
         return self.count_rows(plan, roles)
 
     def count_rows(self, plan: Model, roles: ColumnRoles) -> Model:
@@ -176,14 +228,48 @@ class DatabaseSource(RowSource):
         self._check(roles.columns)
         return super().count(plan, roles)
 
+    def check_all(self, columns: Sequence[str]) -> None:
+        """Refuse columns that have other values than numbers, booleans, text or dates, in whatever row.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Their names.
+        """
+        self._refuse(self.kinds(columns))
+
     def _check(self, columns: Sequence[str]) -> None:
-        for name, kind in self.kinds(columns).items():
+        self._refuse(self.first_kinds(columns))
+
+    def _refuse(self, kinds: dict[str, str]) -> None:
+        for name, kind in kinds.items():
             if kind not in (*NUMBERS, TEXT, TRUTH) and not kind.upper().startswith(DATETIME_TYPES):
                 raise TableError(
                     f"Column {name!r} of {self.where} is of type {kind}. Allowed: numbers, booleans, text and dates. "
                     "Turn it into one of these in a query, or leave it out: columns=[…].",
                     column=name,
                 )
+
+
+class _KeptRows:
+    """Rows that were read and may be wanted again at once, as long as they are not many."""
+
+    def __init__(self) -> None:
+        self.columns: list[str] = []
+        self.tables: list[pa.Table] = []
+        self.whole, self._bytes = False, 0
+
+    def begin(self, columns: Sequence[str]) -> None:
+        self.columns, self.tables, self.whole, self._bytes = list(columns), [], False, 0
+
+    def add(self, table: pa.Table) -> None:
+        self._bytes += table.nbytes
+        self.tables.append(table)
+        if self._bytes > MAX_KEPT_BYTES:
+            self.tables.clear()
+
+    def end(self) -> None:
+        self.whole = self._bytes <= MAX_KEPT_BYTES
 
 
 def too_many(query: StatisticsQuery[Any]) -> str | None:

@@ -15,11 +15,11 @@ from tallybayes.engines.source import ColumnRoles
 from tallybayes.engines.sql.database import DatabaseSource, DatabaseTable, too_many
 from tallybayes.engines.sql.sql_counts import StatisticsQuery, counted_as
 from tallybayes.errors import OptionError, brief
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.learning import schema_of
 from tallybayes.explain import Explanation
 
-Model = TypeVar("Model", bound=TallyClassifier)
+Model = TypeVar("Model", bound=GenerativeClassifier)
 
 
 class LazyBayes(Generic[Model]):
@@ -69,7 +69,7 @@ class LazyBayes(Generic[Model]):
         *,
         columns: Sequence[str] | None = None,
     ) -> None:
-        if not isinstance(model, TallyClassifier):
+        if not isinstance(model, GenerativeClassifier):
             raise OptionError(f"LazyBayes takes a classifier of this library; got {brief(model)}.")
         if connection is None:
             connection, table = _in_duckdb(table), "tb frame"
@@ -102,6 +102,7 @@ class LazyBayes(Generic[Model]):
         return any(kind != self._kinds.get(name) for name, kind in source.kinds(names).items())
 
     def _settle(self, source: DatabaseSource, roles: ColumnRoles) -> Model:
+        source.check_all(roles.columns)
         if self.model.__sklearn_is_fitted__():
             plan = self.model.empty()
         else:
@@ -199,7 +200,7 @@ def _rows(X: Any) -> Any:
     return [X] if isinstance(X, Mapping) else X
 
 
-def _asked(plan: TallyClassifier, X: Any) -> set[int] | None:
+def _asked(plan: GenerativeClassifier, X: Any) -> set[int] | None:
     """The columns that have a value in one of the questions; None where a model needs all."""
     fitted = plan.fitted_
     if any(counted_as(t.distribution) == "sets" for t in fitted.terms):

@@ -31,9 +31,9 @@ from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from tallybayes.engines.sql.database import DatabaseSource
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.estimators.base import GenerativeClassifier
 
-Model = TypeVar("Model", bound="TallyClassifier")
+Model = TypeVar("Model", bound="GenerativeClassifier")
 
 
 class _GroupedRows(NamedTuple):

@@ -24,7 +24,10 @@ class SqlDialect:
 
     def table(self, name: str | Sequence[str]) -> str:
         """A table, or (schema, table)."""
-        return ".".join(map(self.quote, [name] if isinstance(name, str) else name))
+        parts = name if isinstance(name, list | tuple) else [name]
+        if not parts:
+            raise OptionError("A table has a name, or a schema and a name; got none.")
+        return ".".join(map(self.quote, parts))
 
     def text(self, value: str) -> str:
         """Write a text as a literal."""

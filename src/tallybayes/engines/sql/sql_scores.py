@@ -86,8 +86,8 @@ def to_sql(
             f"The column {schema.dates[0]!r} holds dates, which have no SQL here; predict_to scores any model "
             "outside the database."
         )
-    d, told = dialect_of(dialect), description(model)
-    return _Writer(d, told, d.table(table)).select([keep] if isinstance(keep, str) else list(keep))
+    d, document = dialect_of(dialect), description(model)
+    return _Writer(d, document, d.table(table)).select([keep] if isinstance(keep, str) else list(keep))
 
 
 class Lookup(NamedTuple):
@@ -99,24 +99,24 @@ class Lookup(NamedTuple):
 
 
 class _Writer:
-    """The parts of the statement. told: the model's description."""
+    """The parts of the statement. document: the model's description."""
 
-    def __init__(self, dialect: SqlDialect, told: dict[str, Json], table: str) -> None:
-        self.d, self.told, self.table = dialect, told, table
-        self.K = len(told["classes"])
+    def __init__(self, dialect: SqlDialect, document: dict[str, Json], table: str) -> None:
+        self.d, self.document, self.table = dialect, document, table
+        self.K = len(document["classes"])
         self.ctes: list[str] = []
-        self.network: Json = next((t for t in told["terms"] if t["form"] == "network"), None)
-        for term in told["terms"]:
+        self.network: Json = next((t for t in document["terms"] if t["form"] == "network"), None)
+        for term in document["terms"]:
             if term["form"] not in FORMS:
                 raise ExportError(
-                    f"This {told['estimator']} has no SQL: {_why(term['form'])}. Naive Bayes, discriminants, SPODE, "
-                    "TAN, KDB and other networks have; predict_to scores any model outside the database."
+                    f"This {document['estimator']} has no SQL: {_why(term['form'])}. Naive Bayes, discriminants, "
+                    "SPODE, TAN, KDB and other networks have; predict_to scores any model outside the database."
                 )
 
     def select(self, keep: list[str]) -> str:
         """The whole statement."""
         q, fence = self.d.quote, self.d.fence
-        classes = self.told["classes"]
+        classes = self.document["classes"]
         made = ["prediction", *(f"proba_{_shown(label)}" for label in classes)]
         both = sorted(set(made) & set(keep))
         if both:
@@ -161,7 +161,7 @@ class _Writer:
     def _exp(self, expression: str, k: int) -> str:
         """exp of something that is at most 0. Where no class can explain a row the prior stands."""
         low, zero, inf = self.d.number(MIN_EXPONENT), self.d.number(0.0), self.d.infinite(False)
-        start = self.told["start"][k]
+        start = self.document["start"][k]
         prior = self.d.number(0.0 if start is None else math.exp(start))
         return (
             f"CASE WHEN {self.d.quote('tb top')} = {inf} THEN {prior} WHEN {expression} < {low} THEN {zero} "
@@ -184,7 +184,7 @@ class _Writer:
         gone = {(self.network["columns"][j], v) for j, v in self.network["gone"]} if self.network else set()
         read, out, refused = list(kept), list(held), []
         later: list[Lookup] = []
-        for j, column in enumerate(self.told["columns"]):
+        for j, column in enumerate(self.document["columns"]):
             name = f"t.{self.d.quote(column['name'])}"  # alone, SQLite takes an unknown name for a text
             code = self.d.quote(f"tb c{j}")
             if column["reads"] == "levels":
@@ -212,7 +212,7 @@ class _Writer:
     def _bound(self, j: int) -> float | None:
         """How large a number may be before its square, or its product with a weight, does not fit into a float64."""
         scale = 1.0
-        for term in self.told["terms"]:
+        for term in self.document["terms"]:
             for i in (i for i, c in enumerate(term["columns"]) if c == j):
                 if term["form"] == "log-normal":
                     return None
@@ -262,12 +262,12 @@ class _Writer:
         if self.network is not None:
             return self._network_joint(codes, held, names)
         rows, logs = self._tables(codes)
-        beta = self.told["beta"]
+        beta = self.document["beta"]
         out = []
         for k, name in enumerate(names):
             likelihood = _chain([*logs[k], *self._beside(k)]) or self.d.number(0.0)
             scaled = likelihood if beta == 1 else f"{self.d.number(beta)} * ({likelihood})"
-            start = self.d.number(self.told["start"][k])
+            start = self.d.number(self.document["start"][k])
             out.append(f"{self._refusing(f'{start} + {scaled}')} AS {name}")
         return f"SELECT {', '.join([*held, *out])} FROM ({rows}) AS t{self.d.fence}"
 
@@ -275,7 +275,7 @@ class _Writer:
         """The rows joined with the tables of columns of many levels, and what these add to the score of each class."""
         found: list[Lookup] = []
         logs: list[list[str]] = [[] for _ in range(self.K)]
-        for term in (t for t in self.told["terms"] if t["form"] == "table"):
+        for term in (t for t in self.document["terms"] if t["form"] == "table"):
             for i, log in enumerate(term["log"]):
                 if len(log) <= MAX_CASE_BRANCHES:
                     continue
@@ -291,13 +291,13 @@ class _Writer:
 
     def _beside(self, k: int) -> list[str]:
         """The logarithms of the terms of class k, but for a network."""
-        terms = [term for term in self.told["terms"] if term is not self.network]
+        terms = [term for term in self.document["terms"] if term is not self.network]
         return [log for term in terms for log in getattr(self, f"_{term['form'].replace('-', '_')}")(term, k)]
 
     def _refusing(self, expression: str) -> str:
         """Rows that are refused have no prediction: with unseen='error' those with an unseen category."""
-        coded = [j for j, c in enumerate(self.told["columns"]) if c["reads"] == "levels"]
-        fine = [f"{self.d.quote(f'tb c{j}')} <> -2" for j in coded if self.told["unseen"] == "error"]
+        coded = [j for j, c in enumerate(self.document["columns"]) if c["reads"] == "levels"]
+        fine = [f"{self.d.quote(f'tb c{j}')} <> -2" for j in coded if self.document["unseen"] == "error"]
         fine += [f"{self.d.quote('tb bad')} = 0"] if self.refuses else []
         return f"CASE WHEN {_chain(fine, ' AND ')} THEN {expression} END" if fine else expression
 
@@ -484,7 +484,7 @@ class _Writer:
         for k, name in enumerate(names):
             log = _chain([*logs[k], *self._beside(k)]) or zero
             if final:
-                log = f"{self.d.number(self.told['start'][k])} + {self.d.number(self.told['beta'])} * ({log})"
+                log = f"{self.d.number(self.document['start'][k])} + {self.d.number(self.document['beta'])} * ({log})"
             out.append(f"{self._refusing(log)} AS {name}")
         return f"SELECT {', '.join([*held, *out])} FROM ({self._looked_up(rows, found)}) AS t{self.d.fence}"
 
@@ -518,7 +518,7 @@ class _Writer:
         grouped = f"SELECT {', '.join([*firsts, f'MIN({most}) AS {most}', *sums])} FROM ({tops}) AS t GROUP BY {row}"
         logs = []
         for k, name in enumerate(names):
-            beta, start = self.d.number(self.told["beta"]), self.d.number(self.told["start"][k])
+            beta, start = self.d.number(self.document["beta"]), self.d.number(self.document["start"][k])
             log = f"{start} + {beta} * ({most} + LN({name}))"
             logs.append(f"CASE WHEN {name} > 0 THEN {log} WHEN {name} = 0 THEN {inf} END AS {name}")
         return f"SELECT {', '.join([*held, *logs])} FROM ({grouped}) AS t{fence}"
