@@ -70,7 +70,7 @@ def test_heights() -> None:
     [
         tb.GaussianNB(),
         tb.LinearDiscriminantAnalysis(),
-        tb.GaussianDiscriminant(alpha=0.5),
+        tb.GaussianDiscriminant(own_covariance=0.5),
         tb.KernelNB(),
         tb.NaiveBayes("mdl"),
         tb.NaiveBayes("frequency"),
@@ -220,3 +220,9 @@ def test_one_class_two_and_six_with_gaps_and_long_names(kind: Any, classes: int)
     box = ax.get_legend().get_window_extent()
     assert box.x1 <= made.figure_.bbox.x1 + 1
     assert box.y0 >= -1
+
+
+def test_contours_without_a_boundary_name_no_regions() -> None:
+    made = DensityContourDisplay.from_estimator(QDA, X, NAMES, features=(2, 3), grid=40)
+    assert made.plot(boundary=True).ax_.texts
+    assert not made.plot(boundary=False).ax_.texts

@@ -49,6 +49,7 @@ PICTURES: dict[str, Callable[..., Display]] = {
     "evidence": lambda **k: plots.EvidenceDisplay.from_estimator(NB, X, **k),
     "nomogram": lambda **k: plots.NomogramDisplay.from_estimator(NB, X, row=dict(X.iloc[0]), **k),
     "network": lambda **k: plots.NetworkDisplay.from_estimator(NB, **k),
+    "factors": lambda **k: plots.FactorGraphDisplay.from_estimator(NB, **k),
     "curves": lambda **k: plots.LearningCurvesDisplay.from_estimator(
         tb.LinearDiscriminantAnalysis(), X, Y, sizes=[10, 60], repeats=2, **k
     ),
@@ -117,6 +118,7 @@ def test_not_fitted_and_not_a_model(name: str) -> None:
         "evidence": lambda m: plots.EvidenceDisplay.from_estimator(m, X),
         "nomogram": lambda m: plots.NomogramDisplay.from_estimator(m, X),
         "network": lambda m: plots.NetworkDisplay.from_estimator(m),
+        "factors": lambda m: plots.FactorGraphDisplay.from_estimator(m),
         "curves": lambda m: plots.LearningCurvesDisplay.from_estimator(m, X, Y),
         "comparison": plots.ComparisonDisplay,
         "calibration": lambda m: plots.CalibrationDisplay.from_estimator(m, X, Y),

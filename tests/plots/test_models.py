@@ -60,7 +60,7 @@ def test_columns_are_matched_by_position_where_one_side_has_no_names() -> None:
 
 
 def test_a_discriminant_shows_its_marginals() -> None:
-    model = tb.GaussianDiscriminant(alpha=1.0).fit(X, y)
+    model = tb.GaussianDiscriminant(own_covariance=1.0).fit(X, y)
     f = ClassDensityDisplay.from_estimator(model, X, y, features=[3]).frame("pandas")
     part, seen = f[f["class"] == 1], X[y == 1][:, 3]
     np.testing.assert_allclose(

@@ -68,7 +68,7 @@ def test_boundary_lines_lie_where_two_classes_are_equal_and_each_is_drawn_once()
 
 @pytest.mark.parametrize("shape", ["full", "diagonal"])
 def test_ellipses_are_two_standard_deviations_away(shape: str) -> None:
-    model = tb.GaussianDiscriminant(shape, alpha=1.0).fit(X, NAMES)
+    model = tb.GaussianDiscriminant(shape, own_covariance=1.0).fit(X, NAMES)
     found = class_gaussians(model, "x1", "x2")
     assert found is not None
     for k in range(3):
@@ -90,7 +90,7 @@ def test_ellipses_of_mixed_and_of_other_models() -> None:
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_covariance_of_some_columns_where_there_are_more_columns_than_rows(alpha: float) -> None:
     wide = np.random.default_rng(0).normal(size=(12, 40))
-    model = tb.GaussianDiscriminant(alpha=alpha).fit(wide, np.repeat([0, 1], 6))
+    model = tb.GaussianDiscriminant(own_covariance=alpha).fit(wide, np.repeat([0, 1], 6))
     p = model.predictor_.fitted.terms[0].params
     A, _, _ = model.quadratic()
     for k in (0, 1):

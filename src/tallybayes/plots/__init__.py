@@ -12,6 +12,7 @@ from tallybayes.plots.contours import DensityContourDisplay
 from tallybayes.plots.curves import LearningCurvesDisplay
 from tallybayes.plots.density import ClassDensityDisplay
 from tallybayes.plots.evidence_plot import EvidenceDisplay
+from tallybayes.plots.factor_graph import FactorGraphDisplay
 from tallybayes.plots.network_plot import NetworkDisplay
 from tallybayes.plots.nomogram import NomogramDisplay
 from tallybayes.plots.sigmoid import SigmoidDisplay
@@ -26,6 +27,7 @@ __all__ = [
     "DensityContourDisplay",
     "DensitySurfaceDisplay",
     "EvidenceDisplay",
+    "FactorGraphDisplay",
     "LearningCurvesDisplay",
     "NetworkDisplay",
     "NomogramDisplay",

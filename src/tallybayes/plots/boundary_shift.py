@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from tallybayes.errors import OptionError, brief
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.loss import read_loss
 from tallybayes.model.priors import check_priors
 from tallybayes.plots import style
@@ -180,7 +180,7 @@ LINES = ("#832db6", "#bd1f01", "#0b6e4f", "#a05a00", "#1f5fa8", "#6b6b6b")  # da
 
 def _under_prior(model: object, plane: Plane, prior: object) -> Floats:
     new = check_priors(prior, plane.classes)
-    if not isinstance(model, TallyClassifier):
+    if not isinstance(model, GenerativeClassifier):
         raise OptionError(
             f"Priors can be exchanged in models of tallybayes; a {type(model).__name__} does not tell its own."
         )

@@ -60,7 +60,7 @@ class CalibrationDisplay(Display):
 
     Of two classes, p is the probability of the second (or of `label`). Of more, it is that of the class that the model
     answers, and true means that the answer was right; with `label`, that of one class. Vertical lines: 95 % intervals.
-    Below: how many rows were told such a p, on a logarithmic scale. Any classifier of scikit-learn can take part; the
+    Below: how many rows were given such a p, on a logarithmic scale. Any classifier of scikit-learn can take part; the
     arithmetic is that of sklearn.calibration.calibration_curve. Made by `from_estimator`.
 
     Parameters

@@ -164,7 +164,8 @@ class DensityContourDisplay(Display):
                     linestyles=[style.dashes(k)],
                     **look,
                 )
-        name_regions(ax, plane)
+        if boundary:
+            name_regions(ax, plane)
         label_axes(ax, plane)
         if self.densities.unseen():
             style.note(ax, self.densities.unseen())

@@ -22,8 +22,9 @@ NAMES = {"error": "error on new rows", "log_loss": "log-loss on new rows"}
 class LearningCurvesDisplay(Display):
     """Error or log-loss on held-out rows against the number of rows learned, for a pair of classifiers.
 
-    Shaded: two standard errors to each side. The dashed line: from where on the second, which was behind, is better
-    for good. Made by `from_estimator`, or from the curves that `learning_curves` gave.
+    Shaded: two standard errors to each side. The dashed line: `curves.crossing`, from where on the second is better
+    for good; there is none where the repeats cannot tell the two apart. Made by `from_estimator`, or from the curves
+    that `learning_curves` gave.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class LearningCurvesDisplay(Display):
         Parameters
         ----------
         pair : classifier of tallybayes, or two classifiers
-            One is shown beside its logistic twin; two beside each other. They need not be fitted.
+            One is shown beside its discriminative counterpart; two beside each other. They need not be fitted.
         X : table
             The rows to learn from and to hold out.
         y : array of shape (n_rows,)
@@ -119,7 +120,7 @@ class LearningCurvesDisplay(Display):
         if crossing is not None:
             ax.axvline(crossing, color=style.FAINT, linewidth=1, linestyle=(0, (4, 2)), zorder=0)
             right = crossing**2 > float(sizes[0]) * float(sizes[-1])
-            again = " again" if self.curves.lead(self.measure)[0][0] < 0 else ""
+            again = " again" if self.curves.winner(self.measure)[0] == 1 else ""
             ax.annotate(
                 f"{text_fitting.shorten(self.curves.names[1], 22)}\nahead{again} from ≈ {crossing:.0f} rows",
                 (crossing, 1),

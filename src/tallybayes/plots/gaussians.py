@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tallybayes.distributions.capabilities import JointGaussian, capability
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.utils.array_types import Floats
 
 
-def class_gaussians(model: TallyClassifier, first: str, second: str) -> tuple[Floats, Floats] | None:
+def class_gaussians(model: GenerativeClassifier, first: str, second: str) -> tuple[Floats, Floats] | None:
     """Means (K, 2) and covariances (K, 2, 2) of two columns; None if either is not Gaussian in this model."""
     at = [model.schema_.position(name) for name in (first, second)]
     K = len(model.classes_)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from tallybayes.errors import OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.plots import text_fitting
 from tallybayes.plots.plane import Axis, Plane, grid_rows, make_plane
 from tallybayes.plots.plot_tables import Columns, feature_names, is_ours
@@ -91,7 +91,7 @@ def make_densities(model: object, X: object, y: object, features: object, grid: 
     return made
 
 
-def _of_ours(model: TallyClassifier, rows: Any) -> tuple[Floats, Floats]:
+def _of_ours(model: GenerativeClassifier, rows: Any) -> tuple[Floats, Floats]:
     """log p(row | class) and log P(class), from the joint under a prior that is the same for all."""
     K = len(model.classes_)
     likelihood = model.predict_joint_log_proba(rows, priors=np.full(K, 1 / K)) + np.log(K)
@@ -117,7 +117,7 @@ def _prior_of_another(model: object) -> Floats:
     raise OptionError(f"A {type(model).__name__} does not tell its prior, so its joint cannot be taken apart.")
 
 
-def _log_width(model: TallyClassifier, axis: Axis) -> Floats:
+def _log_width(model: GenerativeClassifier, axis: Axis) -> Floats:
     """Of the interval that the model reads each value as; ∞ where it has met no value. 0 where it reads numbers."""
     cuts = model.schema_.cuts.get(model.schema_.position(axis.name))
     if cuts is None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tallybayes.distributions import Distribution
 from tallybayes.distributions.capabilities import plot_style
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.model.predictor import Predictor
 from tallybayes.plots.plot_tables import Columns, pick, rows_of
 from tallybayes.utils.array_types import Array, Floats
@@ -38,7 +38,7 @@ class Panel:
     kind : str
         How it is drawn.
     values : ndarray of shape (m,)
-        Where the density is told.
+        Where the density is evaluated.
     density : ndarray of shape (K, m)
         At these values; for bins, in m intervals.
     edges : ndarray of shape (m + 1,), default=None
@@ -66,7 +66,9 @@ class Panel:
         return self.kind in ("levels", "shares")
 
 
-def make_panels(model: TallyClassifier, table: Columns | None, codes: Array | None, names: list[str]) -> list[Panel]:
+def make_panels(
+    model: GenerativeClassifier, table: Columns | None, codes: Array | None, names: list[str]
+) -> list[Panel]:
     """A panel for each column; shares of counts go together into one."""
     panels, shares = [], []
     sample = None
@@ -94,14 +96,14 @@ def make_panels(model: TallyClassifier, table: Columns | None, codes: Array | No
     return panels
 
 
-def _sample(model: TallyClassifier) -> Any:
+def _sample(model: GenerativeClassifier) -> Any:
     """Rows of every class, whatever its prior: they say over which range to draw."""
     labels = np.empty(200 * len(model.classes_), dtype=object)
     labels[:] = np.repeat(np.array(model.classes_, dtype=object), 200)
     return model.sample(len(labels), y=labels, random_state=0)[0]
 
 
-def _panel(model: TallyClassifier, name: str, j: int, d: Distribution, column: Array) -> Panel:
+def _panel(model: GenerativeClassifier, name: str, j: int, d: Distribution, column: Array) -> Panel:
     labels = model.classes_.tolist()
     found = model.describe(name)
     cut = j in model.schema_.cuts
@@ -134,12 +136,12 @@ def _along(d: Distribution, low: float, high: float) -> Floats:
     return np.unique(np.round(values[values >= 0])) if plot_style(d) == "whole" else values
 
 
-def column_density(model: TallyClassifier, name: str, values: Array) -> Floats:
+def column_density(model: GenerativeClassifier, name: str, values: Array) -> Floats:
     """p(x_j | k) at the values, shape (K, m)."""
     return np.exp(log_likelihood(model, {name: values}).T)
 
 
-def log_likelihood(model: TallyClassifier, columns: Mapping[str, Array]) -> Floats:
+def log_likelihood(model: GenerativeClassifier, columns: Mapping[str, Array]) -> Floats:
     """log p(x | k) of rows in which only these columns are known, shape (n, K): the log joint without the prior."""
     predictor: Predictor = model.predictor_
     return predictor.likelihood(predictor.read(rows_of({name: values.tolist() for name, values in columns.items()})))

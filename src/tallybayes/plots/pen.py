@@ -94,7 +94,7 @@ class Pen:
     def labels(self, y: float, points: Floats, names: list[str], sides: tuple[int, ...]) -> None:
         """Draw a tick for each point, and its name above, else below.
 
-        Where neither has room there is none: numbers between two others can be told.
+        Where neither has room there is none: numbers between two others can be guessed.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from tallybayes.errors import OptionError, TableError, brief
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.plots import style, text_fitting
 from tallybayes.plots.plot_tables import (
     Columns,
@@ -123,7 +123,7 @@ def make_plane(model: object, X: object, y: object, features: object, grid: int,
     first, second = _two(names, features)
     shown = table
     if table is None:
-        if not isinstance(model, TallyClassifier):
+        if not isinstance(model, GenerativeClassifier):
             raise OptionError(f"Give X: a {type(model).__name__} does not say where its rows lie.")
         shown = Columns(model.sample(2000, random_state=0)[0], model)
     assert shown is not None

@@ -12,12 +12,12 @@ from tallybayes.data.labels import positions, read_labels
 from tallybayes.data.schema import align
 from tallybayes.data.table import read_table
 from tallybayes.errors import LabelError, OptionError, brief, listing
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.utils.array_types import Array
 
 
-def is_ours(model: object) -> TypeGuard[TallyClassifier]:
-    return isinstance(model, TallyClassifier)
+def is_ours(model: object) -> TypeGuard[GenerativeClassifier]:
+    return isinstance(model, GenerativeClassifier)
 
 
 def container_of(model: object) -> str:
@@ -25,8 +25,8 @@ def container_of(model: object) -> str:
     return str(model.schema_.container) if is_ours(model) else "numpy"
 
 
-def require_ours(model: object, what: str) -> TallyClassifier:
-    if not isinstance(model, TallyClassifier):
+def require_ours(model: object, what: str) -> GenerativeClassifier:
+    if not isinstance(model, GenerativeClassifier):
         raise OptionError(f"{what} is for models of tallybayes; got a {type(model).__name__}.")
     _ = model.fitted_  # raises if there is none
     return model
@@ -142,7 +142,7 @@ def pick_class(classes: Array, label: object) -> int:
     return found[0]
 
 
-def pick_pair(model: TallyClassifier, pair: object) -> tuple[int, int]:
+def pick_pair(model: GenerativeClassifier, pair: object) -> tuple[int, int]:
     """Two classes (for, against). By default the second against the first of two; of more, the two with most rows."""
     classes = np.asarray(model.classes_)
     if len(classes) < 2:
@@ -182,7 +182,7 @@ def is_row(row: object) -> bool:
     return isinstance(row, Mapping) or (hasattr(row, "to_dict") and getattr(row, "ndim", None) == 1)
 
 
-def read_row(row: Any, names: list[str], model: TallyClassifier) -> dict[str, Any]:
+def read_row(row: Any, names: list[str], model: GenerativeClassifier) -> dict[str, Any]:
     """One row as a dict from column to value, without what is missing. A column may be named by its position; a row
     that shares no name with the model is read by position, as predict does."""
     if not is_row(row):

@@ -14,7 +14,7 @@ import numpy as np
 
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.errors import OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.plots.panels import log_likelihood
 from tallybayes.plots.plot_tables import Columns, objects_of, pick
 from tallybayes.utils.array_types import Array, Floats
@@ -73,7 +73,7 @@ class Scale:
 
 
 def make_scales(
-    model: TallyClassifier,
+    model: GenerativeClassifier,
     k: int,
     l: int,  # noqa: E741
     X: Columns | None,
@@ -115,7 +115,7 @@ def make_scales(
     return made, start
 
 
-def _values(model: TallyClassifier, j: int, column: Array) -> tuple[bool, Array, Array]:
+def _values(model: GenerativeClassifier, j: int, column: Array) -> tuple[bool, Array, Array]:
     """Are they levels; the levels, or a grid over the middle 98 % of the column; and what to ask the model for them."""
     schema = model.schema_
     if j in schema.cuts:  # asked in the middle of each interval
@@ -143,7 +143,7 @@ def _values(model: TallyClassifier, j: int, column: Array) -> tuple[bool, Array,
     return False, values, values
 
 
-def _check_sum(model: TallyClassifier, k: int, l: int, names: list[str]) -> None:  # noqa: E741
+def _check_sum(model: GenerativeClassifier, k: int, l: int, names: list[str]) -> None:  # noqa: E741
     """Is the log joint of whole rows the sum of its columns? Asked of the model itself, on rows that it draws."""
     drawn = Columns(model.sample(CHECKED, random_state=0)[0], model)
     columns = {name: drawn.column(pick(drawn.names, name)) for name in names}

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox, Transform
 
-Look: TypeAlias = dict[str, Any]  # what an artist is told besides its data
+Look: TypeAlias = dict[str, Any]  # options of an artist besides its data
 
-# Petroff (2021), Accessible color sequences for data visualization, the ten-colour set: told apart in all three kinds
+# Petroff (2021), Accessible color sequences for data visualization, the ten-colour set: distinct in all three kinds
 # of colour blindness. Class 11 starts again, with another marker and line.
 COLOURS = (
     "#3f90da",
