@@ -16,7 +16,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.errors import LabelError, OptionError, TableError
-from tallybayes.reports import page, performance, predicted_rows, report
+from tallybayes.reports import page, performance, predicted_rows, report, slices, verdict
 from tests.every_estimator import ESTIMATORS, LEARNED, labels, mixed
 
 EVERY = {**ESTIMATORS, **LEARNED}
@@ -37,7 +37,14 @@ def test_every_model_has_a_report(name: str) -> None:
         model = make().fit(data(rng, 60), labels(rng, 60))
         html = report(model, data(rng, 40), labels(rng, 40)).html
     assert len(html) < 2_000_000
-    for head in ("The table", "How good it is", "Calibration", "Who is taken for whom", "What if?", "What it learned"):
+    for head in (
+        "Verdict",
+        "Performance",
+        "Calibration",
+        "Confusion matrix",
+        "What if?",
+        "What it learned of each column",
+    ):
         assert f">{head}</h2>" in html
     assert 'id="play"' in html
 
@@ -67,8 +74,9 @@ def test_figures_are_those_of_evaluate() -> None:
     model = tb.GaussianNB().fit(X[::2], y[::2])
     said = text_of(report(model, X[1::2], y[1::2]).html)
     accuracy = (model.predict(X[1::2]) == y[1::2]).mean()
-    assert f"this model, on these rows {accuracy:.4f} ±" in said
-    assert "logistic regression, 5 parts crosswise" in said
+    assert f"this model {accuracy:.4f} ±" in said
+    assert "logistic regression, 5-fold cross-validated on these rows" in said
+    assert "not the rows that the model learned" in said
     assert "the prior alone 0.5000 ± 0.0500" in said
 
 
@@ -78,17 +86,17 @@ def test_learned_rows_are_judged_without_themselves() -> None:
     said = text_of(report(model, rows_, ripe).html)
     alone = model.leave_one_out(rows_, ripe).argmax(axis=1)
     accuracy = (model.classes_[alone] == np.asarray(ripe)).mean()
-    assert f"each row without itself {accuracy:.4f} ±" in said
-    assert "may have been learned" in said
-    assert "without itself" not in text_of(report(model, rows_[:9], ripe[:9]).html)
+    assert f"this model, leave-one-out {accuracy:.4f} ±" in said
+    assert "the rows that it learned (too optimistic)" in said
+    assert "leave-one-out" not in text_of(report(model, rows_[:9], ripe[:9]).html)
 
 
-def test_twins_gaps_and_levels_are_told() -> None:
+def test_redundant_columns_missing_values_and_levels() -> None:
     X = pd.DataFrame(
         {"km": [1.0, 2.0, 3.0, 4.0] * 5, "miles": [0.62, 1.24, 1.86, 2.48] * 5, "who": ["a", None, "b", "a"] * 5}
     )
     said = text_of(report(tb.NaiveBayes().fit(X, [0, 1] * 10), X, [0, 1] * 10).html)
-    assert "one of them is enough: km and miles" in said
+    assert "of which one is enough: km and miles" in said
     assert "5 (25.0%)" in said
     assert "a (67%), b (33%)" in said
 
@@ -99,7 +107,7 @@ def test_thresholds_count_what_they_say() -> None:
     model = tb.GaussianNB().fit(X, y)
     judged = predicted_rows.judge(model, X, y)
     found = performance.thresholds(judged, 2)
-    p = model.predict_proba(X)[:, 1]
+    p = np.exp(judged.log_proba[:, 1])
     for i in (0, 37, 50, 100):
         assert found["each"][1]["missed"][i] == ((p < i / 100) & (y == 1)).sum()
         assert found["each"][1]["alarms"][i] == ((p >= i / 100) & (y == 0)).sum()
@@ -112,7 +120,7 @@ def test_thresholds_count_what_they_say() -> None:
 def test_what_cannot_be_asked_in_the_page_is_said() -> None:
     model = tb.NaiveBayes().fit([{"a": b"x"}, {"a": b"y"}], [0, 1])
     for html in (page(model), report(model).html):
-        assert "This page cannot ask the model: Column &#x27;a&#x27; has the label" in html
+        assert "This page cannot compute predictions: Column &#x27;a&#x27; has the label" in html
         assert 'id="play"' not in html
 
 
@@ -123,12 +131,14 @@ def test_odd_tables() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = tb.NaiveBayes().fit(empty, list("xyxyxy"))
-        assert "nothing but gaps" in text_of(report(model, empty, list("xyxyxy")).html)
+        assert "all missing" in text_of(report(model, empty, list("xyxyxy")).html)
     many = np.arange(120) % 40
     wide = tb.GaussianNB().fit(np.random.default_rng(0).normal(size=(120, 2)), many)
-    assert "commonest mistakes" in text_of(report(wide, np.random.default_rng(1).normal(size=(120, 2)), many).html)
+    assert "most frequent confusions" in text_of(
+        report(wide, np.random.default_rng(1).normal(size=(120, 2)), many).html
+    )
     words = tb.MultinomialNB().fit(np.eye(300), np.arange(300) % 2)
-    assert "30 most telling columns of 300" in text_of(report(words).html)
+    assert "24 most informative columns of 300" in text_of(report(words).html)
 
 
 def test_wrong_calls_are_refused() -> None:
@@ -137,7 +147,7 @@ def test_wrong_calls_are_refused() -> None:
         report(model, [{"a": "x"}])
     with pytest.raises(TableError, match="0 sample"):
         report(model, pd.DataFrame({"a": []}), [])
-    with pytest.raises(LabelError, match="never met"):
+    with pytest.raises(LabelError, match="does not know"):
         report(model, [{"a": "x"}], [7])
     with pytest.raises(OptionError, match="page"):
         report(model.predictor_)
@@ -151,19 +161,19 @@ def test_a_sample_of_many_rows(monkeypatch: Any) -> None:
     assert "50 of 90 rows, drawn at random" in text_of(report(tb.GaussianNB().fit(X, y), X, y).html)
 
 
-def test_the_twin_is_left_out_where_a_part_has_one_class() -> None:
+def test_the_baseline_is_left_out_where_a_part_has_one_class() -> None:
     """Chance may put all five rows of a class into one part of the five."""
     part = np.random.default_rng(0).permutation(np.arange(25) % 5)
     X, y = np.random.default_rng(1).normal(size=(25, 2)), np.where(part == 3, "rare", "common")
     assert "left out: a part of the rows has one class only" in text_of(report(tb.GaussianNB().fit(X, y), X, y).html)
 
 
-def test_a_model_too_large_for_a_page_says_so() -> None:
-    X = pd.DataFrame({"a": [f"a level with a long name, the {i}th" for i in range(30_000)] * 2})
-    model = tb.NaiveBayes(schema={"a": "categorical"}).fit(X, np.arange(60_000) % 2)
+def test_a_model_too_large_for_a_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tallybayes.reports.whatif.MOST_BYTES", 1_000)
+    X = pd.DataFrame({"a": [f"a level with a long name, the {i}th" for i in range(10_000)] * 2})
+    model = tb.NaiveBayes(schema={"a": "categorical"}).fit(X, np.arange(20_000) % 2)
     for html in (page(model), report(model).html):
-        assert re.search(r"The tables of this model take \d+\.\d MB, and a page holds 1\.4 MB of them", html)
-        assert 'id="play"' not in html
+        assert re.search(r"The tables of this model take \d+\.\d MB, and a page holds 0 MB of them", html)
 
 
 def test_a_number_that_no_row_had_has_a_slider_from_0_to_1() -> None:
@@ -206,7 +216,7 @@ def test_long_texts_do_not_make_a_long_report() -> None:
         warnings.simplefilter("error")
         found = report(model, X, y[::-1])
     assert len(found.html) < 200_000
-    assert "cannot ask the model" in found.html
+    assert "cannot compute predictions" in found.html
 
 
 def test_columns_that_tell_the_same_and_those_that_only_vary() -> None:
@@ -220,12 +230,12 @@ def test_columns_that_tell_the_same_and_those_that_only_vary() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         said = text_of(report(tb.NaiveBayes(schema={"name": "categorical"}).fit(X, y), X, y).html)
-    assert "one of them is enough: x and x in feet and x, turned; level and code." in said
+    assert "of which one is enough: x and x in feet and x, turned; level and code." in said
     X = X[["x", "z", "name"]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = tb.NaiveBayes(schema={"name": "categorical"}).fit(X, y)
-        assert "No two columns tell the same." in text_of(report(model, X, y).html)
+        assert "No two columns are redundant." in text_of(report(model, X, y).html)
 
 
 def test_dates_and_large_numbers_are_written_as_people_write_them() -> None:
@@ -237,3 +247,78 @@ def test_dates_and_large_numbers_are_written_as_people_write_them() -> None:
     said = text_of(html)
     assert "2021-03-27 … 2021-05-23 … 2021-07-19" in said
     assert "e+05" not in said
+
+
+def credit(n: int = 400) -> tuple[pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(
+        {"amount": rng.gamma(2, 100, n).round(), "age": rng.integers(18, 80, n), "job": rng.choice(["a", "b", "c"], n)}
+    )
+    score = (X["amount"] - 200) / 100 + (X["job"] == "c") + rng.normal(size=n)
+    return X, pd.Series(np.where(score > 0.5, "bad", "good"), name="risk")
+
+
+def test_the_baseline_learns_the_training_rows() -> None:
+    """Fitted on the rows that the model learned, and its log-loss is that of the same regression by hand."""
+    from tallybayes.evaluation.baselines import Logistic
+
+    X, y = credit()
+    model = tb.NaiveBayes().fit(X[:300], y[:300])
+    said = text_of(report(model, X[300:], y[300:], train=(X[:300], y[:300])).html)
+    codes = np.searchsorted(model.classes_, y)
+    by_hand = Logistic(model.schema_).fit(X[:300], codes[:300]).predict_log_proba(X[300:])
+    loss = -by_hand[np.arange(100), codes[300:]].mean()
+    found = re.search(r"logistic regression, fitted on the 300 training rows [\d.]+ ± [\d.]+ ([\d.]+) ±", said)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(loss, abs=6e-5)
+    assert "cross-validated" not in said
+    assert "left out" in text_of(report(model, X[300:], y[300:], baseline=False).html)
+    with pytest.raises(OptionError, match=r"\(X, y\)"):
+        report(model, X[300:], y[300:], train=X[:300])
+    with pytest.raises(OptionError, match="give these too"):
+        report(model, train=(X[:300], y[:300]))
+
+
+def test_the_verdict() -> None:
+    from sklearn.metrics import log_loss, roc_auc_score
+
+    X, y = credit()
+    model = tb.BayesClassifier().fit(X[:300], y[:300])
+    said = text_of(report(model, X[300:], y[300:]).html)
+    p = model.predict_proba(X[300:])
+    assert "Predicts risk (2 classes) from 3 columns. Learned from 300 rows; judged on 100 rows." in said
+    assert f"AUC {roc_auc_score(y[300:] == 'good', p[:, 1]):.3f} " in said
+    assert f"Log-loss {log_loss(y[300:], p):.3f} " in said
+    assert "Assumptions of this model" not in said
+    assert "Independence given the class" in text_of(report(tb.NaiveBayes().fit(X, y), X[:300], y[:300]).html)
+
+
+def test_a_model_that_loses_is_told_so() -> None:
+    X, y = credit(200)
+    model = tb.NaiveBayes().fit(X, np.where(y == "good", "bad", "good"))  # everything the wrong way round
+    said = text_of(report(model, X[:120], y[:120]).html)
+    assert "Warning: the prior alone, which looks at no column, has a lower log-loss" in said
+    assert "Warning: logistic regression" in said
+    assert "than guessing the largest class" in said
+    assert "Overconfident by" in said
+
+
+def test_curves_slices_and_associations() -> None:
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(0)
+    score, y = rng.normal(size=300).round(1), rng.random(300) < 0.3
+    assert verdict.auc(score, y) == pytest.approx(roc_auc_score(y, score))
+    assert verdict.auc(score, np.zeros(300, dtype=bool)) is None
+    a = rng.integers(0, 4, 5000)
+    assert slices.cramers_v(a, (a + 1) % 4) == pytest.approx(1)
+    assert slices.cramers_v(a, rng.integers(0, 4, 5000)) < 0.05
+    X, labels_ = credit()
+    hard = X["job"].to_numpy() == "b"
+    noisy = np.where(hard & (rng.random(400) < 0.5), "bad", labels_)
+    model = tb.NaiveBayes().fit(X[:200], labels_[:200])
+    shown = report(model, X[200:], noisy[200:]).html
+    first = text_of(shown[shown.index('id="slices"') :])
+    assert re.search(r"standard errors above job b \d+", first)
+    assert "Cumulative gains" in shown
+    assert "precision" in shown

@@ -1,4 +1,4 @@
-// The cost slider: the best threshold on the rows of the report, for what a miss costs.
+// The cost slider: the best threshold on the rows of the report, for what a false negative costs.
 
 if (facts.thresholds) {
   const { n, each } = facts.thresholds;
@@ -15,9 +15,9 @@ if (facts.thresholds) {
     });
     const per = (i) => Number((costs[i] / n).toPrecision(4));
     at("cost-said").textContent =
-      "A miss costs as much as " + Number(ratio.toPrecision(3)) + " × a false alarm. Threshold by the probabilities: " + told.toFixed(3) +
+      "A false negative costs as much as " + Number(ratio.toPrecision(3)) + " false positives. Threshold by the probabilities: " + told.toFixed(3) +
       " (cost per row " + per(Math.round(told * last)) + "); best on these rows: " + (best / last).toFixed(2) + " (" + per(best) +
-      "), with " + missed[best] + " missed and " + alarms[best] + " false alarms. At 0.5: " + per(Math.round(last / 2)) + ".";
+      "), with " + missed[best] + " false negatives and " + alarms[best] + " false positives. At 0.5: " + per(Math.round(last / 2)) + ".";
   };
   at("cost-ratio").addEventListener("input", tell);
   at("cost-class").addEventListener("input", tell);

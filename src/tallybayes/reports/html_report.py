@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tallybayes import __version__
-from tallybayes.distributions.exported import Json
+from tallybayes.distributions.context import Json
 from tallybayes.errors import ExportError, OptionError, TallybayesError
 from tallybayes.export.javascript import scorer_source
 from tallybayes.export.model_json import dumps, predictor_of
@@ -23,20 +23,23 @@ from tallybayes.reports.html import Child, Markup, apart, document, source, tag
 from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
-    from tallybayes.data.schema import Schema
     from tallybayes.reports.predicted_rows import Judged
 
 STYLE = "style.css"
 SECTIONS = (
-    ("table", "The table"),
-    ("quality", "How good it is"),
-    ("calibration", "Calibration"),
-    ("mistakes", "Mistakes"),
-    ("costs", "Costs"),
-    ("worst", "The worst rows"),
+    ("verdict", "Verdict"),
     ("what-if", "What if?"),
-    ("columns", "What each column tells"),
-    ("learned", "What it learned"),
+    ("quality", "Performance"),
+    ("calibration", "Calibration"),
+    ("ranking", "ROC, precision–recall, lift"),
+    ("mistakes", "Confusion matrix"),
+    ("costs", "Costs"),
+    ("slices", "Slices"),
+    ("rows", "Rows"),
+    ("columns", "Information"),
+    ("learned", "Columns"),
+    ("associations", "Associations"),
+    ("table", "Table"),
     ("assumptions", "Assumptions"),
 )
 HEIGHT = 720  # of a report in a notebook
@@ -82,13 +85,22 @@ class Report:
         return f"Report({len(self.html):,} characters of HTML; save(path) writes it)"
 
 
-def report(model: Any, X: object = None, y: object = None, *, title: str | None = None) -> Report:
+def report(
+    model: Any,
+    X: object = None,
+    y: object = None,
+    *,
+    train: object = None,
+    baseline: bool = True,
+    title: str | None = None,
+) -> Report:
     """Make a report of a fitted model: one HTML file, offline, for a screen, a phone or paper.
 
-    Without rows, what it learned, what each column tells, and *what if*: change any value, mark it missing, change the
-    prior, and probabilities and evidence follow, computed in the page by the model itself. With rows whose class is
-    known also what the table is, quality beside baselines, calibration, mistakes, costs and the best threshold, where
-    the assumptions fail, and the rows it was most wrong on. Take rows that the model has not learned: those flatter it.
+    Without rows: the information and the evidence of each column, and *what if*: change any value, mark it missing,
+    change the prior, and probabilities and evidence follow, computed in the page by the model itself. With rows whose
+    class is known also a verdict, scores beside baselines, calibration, ROC, precision–recall and lift curves, the
+    confusion matrix, costs, the slices with most errors, the rows, associations between columns, and the assumptions
+    that the model makes. Take rows that the model has not learned; learned rows are predicted by leave-one-out.
 
     Parameters
     ----------
@@ -97,7 +109,12 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
     X : table of shape (n_rows, n_columns), default=None
         Rows; of more than 20,000 a sample is looked at.
     y : array-like of shape (n_rows,), default=None
-        Their classes; needed with X.
+        Their classes; needed with X. The name of a Series is shown as the target.
+    train : tuple (X, y), default=None
+        The rows that the model learned: logistic regression is fitted on them (on 20,000 of more, on 5,000 of texts)
+        and predicts X. None: it is cross-validated on X, and the report says so.
+    baseline : bool, default=True
+        Whether logistic regression is fitted at all; on long texts it takes most of the time.
     title : str, default=None
         What the page is called; by default the name of the classifier.
 
@@ -109,7 +126,7 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
     Raises
     ------
     OptionError
-        If only one of X and y is given, or the model is none of this library's.
+        If only one of X and y is given, train is no pair, or the model is none of this library's.
 
     Examples
     --------
@@ -117,11 +134,13 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
     >>> from tallybayes.datasets import load_watermelon
     >>> rows, ripe = load_watermelon()
     >>> found = report(NaiveBayes().fit(rows, ripe), rows, ripe)
-    >>> len(found.html) < 200_000, "How good it is" in found.html
+    >>> len(found.html) < 300_000, "Confusion matrix" in found.html
     (True, True)
     """
     if (X is None) != (y is None):
         raise OptionError("report takes rows and their classes together, X and y, or neither.")
+    if X is None and train is not None:
+        raise OptionError("train is for the baseline beside the scores of X and y: give these too.")
     decision = decision_of(model)
     model = model if decision is None else classifier_inside(decision)
     predictor = predictor_of(model)
@@ -129,37 +148,53 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
         raise OptionError("report takes a fitted classifier; of a Predictor alone, page(predictor) shows What if.")
     ranking = model.explain()
     order = ranking.order.tolist()
-    names = [ranking.names[j] for j in order]
+    schema = predictor.fitted.schema
+    names = [schema.name(j) for j in range(schema.d)]
     classes = predictor.fitted.classes.tolist()
-    parts: list[Child] = [learned.overview(predictor.fitted, _prior(predictor))]
+    overview = learned.overview(predictor.fitted, _prior(predictor))
     facts: dict[str, Json] = {"examples": []}
-    seen: Mapping[int, Array] = {}
-    last: Child = None
-    if X is not None:
-        # What looks at rows takes a second to import, which a service that shows a page alone has not.
-        from tallybayes.reports import performance, predicted_rows
+    # What looks at rows takes a second to import, which a service that shows a page alone has not.
+    from tallybayes.reports import effects, predicted_rows
 
-        judged = predicted_rows.judge(model, X, y)
-        worst = performance.worst_rows(judged, predictor)
-        if len(classes) > 1:
-            facts["thresholds"] = performance.thresholds(judged, len(classes))
-        facts["examples"] = [{"name": f"row {w['row']}, {apart(classes[w['y']])}", "row": w["values"]} for w in worst]
-        parts += [
-            predicted_rows.facts_section(judged, model),
-            performance.quality_section(judged, model),
-            performance.calibration_section(judged),
-            performance.confusion_section(judged, classes),
-            performance.cost_section(facts["thresholds"], classes) if len(classes) > 1 else None,
-            performance.worst_section(
-                worst, judged, classes, names, predicted_rows.day_columns(predictor.fitted.schema)
-            ),
-        ]
-        seen, last = predicted_rows.numbers(judged), _assumptions(judged, predictor.fitted.schema)
-    play, more = _what_if(predictor, order, seen=seen)
+    days = predicted_rows.day_columns(schema)
+    rows = None if X is None else predicted_rows.judge(model, X, y)
+    seen = {} if rows is None else predicted_rows.numbers(rows)
+    counts = {} if rows is None else predicted_rows.level_counts(rows)
+    play, more = _what_if(predictor, order, seen=seen, counts=counts)
     facts |= more
-    if facts["model"] is None:
-        facts["examples"] = []  # there is nothing to try them in
-    parts += [play, learned.ranking_section(ranking), learned.learned_section(model, order), last]
+    of_columns = [
+        learned.ranking_section(ranking),
+        effects.section(model, order, learned.shares(ranking), rows, seen, counts),
+    ]
+    if rows is None:
+        return Report(_whole(title or predictor.options.who, [overview, play, *of_columns], facts))
+    from tallybayes.reports import curves, performance, slices, verdict
+    from tallybayes.reports.baseline import Baseline, logistic
+
+    prior = np.broadcast_to(np.log(np.maximum(_prior(predictor), 1e-300)), rows.log_proba.shape)
+    beside = logistic(rows, model, train) if baseline else Baseline(None, note="Logistic regression was left out.")
+    some = performance.shown_rows(rows, predictor)
+    if facts["model"] is not None:
+        facts["examples"] = [{"name": f"row {w['row']}, {apart(classes[w['y']])}", "row": w["values"]} for w in some]
+    if len(classes) > 1:
+        facts["thresholds"] = performance.thresholds(rows, len(classes))
+    named = getattr(y, "name", None)
+    parts = [
+        verdict.section(rows, predictor.fitted, prior, beside, named if isinstance(named, str) else None),
+        play,
+        performance.quality_section(rows, prior, beside),
+        performance.calibration_section(rows),
+        curves.section(rows, classes),
+        performance.confusion_section(rows, classes),
+        performance.cost_section(facts["thresholds"], classes) if len(classes) > 1 else None,
+        slices.slices_section(rows, names, order, days),
+        performance.rows_section(some, rows, classes, [names[j] for j in order], days, facts["model"] is not None),
+        *of_columns,
+        slices.associations_section(rows, names, order),
+        predicted_rows.facts_section(rows, model),
+        overview,
+        _assumptions(rows, predictor),
+    ]
     return Report(_whole(title or predictor.options.who, parts, facts))
 
 
@@ -198,33 +233,42 @@ def page(model: object, *, title: str | None = None, refresh: str | None = None)
 
 
 def _what_if(
-    predictor: Predictor, order: Sequence[int], live: bool = False, seen: Mapping[int, Array] | None = None
+    predictor: Predictor,
+    order: Sequence[int],
+    live: bool = False,
+    seen: Mapping[int, Array] | None = None,
+    counts: Mapping[int, Mapping[object, int]] | None = None,
 ) -> tuple[Markup, dict[str, Json]]:
     try:
-        found = whatif.described(predictor)
+        found, columns = whatif.embedded(predictor)
     except ExportError as e:
         instead = tag(
             "section",
             tag("h2", "What if?", id="what-if"),
-            tag("p", f"This page cannot ask the model: {e}", class_="warn"),
+            tag("p", f"This page cannot compute predictions: {e}", class_="warn"),
             tag("p", "It shows what the model learned instead."),
         )
         return instead, {"model": None}
-    controls = whatif.controls(predictor, found["columns"], order, seen)
+    controls = whatif.controls(predictor, columns, order, seen, counts)
     return whatif.section(predictor.fitted.classes.tolist(), live), {"model": found, "controls": controls}
 
 
-def _assumptions(judged: Judged, schema: Schema) -> Markup:
+def _assumptions(rows: Judged, predictor: Predictor) -> Markup | None:
+    """The tests of what this model assumes; nothing of a model that assumes none of it."""
     from tallybayes.evaluation.assumptions import check_assumptions
     from tallybayes.reports import performance
 
+    made = performance.assumed(predictor.fitted.terms)
+    if not made:
+        return None
     # The tests know no texts: each is a category there.
+    schema = predictor.fitted.schema
     at: Sequence[int | str] = range(schema.d) if schema.names is None else schema.names
     texts = {name: "categorical" for name, kind in zip(at, schema.kinds, strict=True) if kind == "text"}
     try:
-        return performance.assumptions_section(check_assumptions(judged.X, judged.labels, schema=texts or None))
+        return performance.assumptions_section(check_assumptions(rows.X, rows.labels, schema=texts or None), made)
     except TallybayesError as e:
-        return tag("section", tag("h2", "Where the assumptions fail", id="assumptions"), tag("p", f"Not tested: {e}"))
+        return tag("section", tag("h2", "Assumptions of this model", id="assumptions"), tag("p", f"Not tested: {e}"))
 
 
 def _prior(predictor: Predictor) -> list[float]:
@@ -244,5 +288,5 @@ def _whole(title: str, parts: Sequence[Child], facts: dict[str, Json], connect: 
         tag("nav", tag("ul", links), aria_label="Sections") if len(links) > 1 else None,
         tag("main", *parts, id="content"),
     ]
-    scripts = [scorer_source(exported=False), source("whatif.js"), source("costs.js")]
+    scripts = [scorer_source(exported=False), source("whatif.js"), source("costs.js"), source("rows.js")]
     return document(title, body, dumps(facts), scripts, source(STYLE), connect)

@@ -1,107 +1,65 @@
-"""How good a model is on rows whose class is known: beside baselines, calibration, mistakes, costs, the worst rows."""
+"""How good a model is on rows whose class is known: scores, calibration, confusions, costs, the rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from tallybayes.distributions.exported import Json
-from tallybayes.errors import ForgetError, OptionError
-from tallybayes.evaluation.assumptions import AssumptionReport
-from tallybayes.evaluation.baselines import Logistic
-from tallybayes.evaluation.leaderboard import rows_of
+from tallybayes.distributions.context import Json
+from tallybayes.evaluation.assumptions import AssumptionReport, covariances, normality, pairs
 from tallybayes.evaluation.scores import Scores
 from tallybayes.model.predictor import Predictor
+from tallybayes.model.term import Term
 from tallybayes.reports import pictures
+from tallybayes.reports.baseline import Baseline
 from tallybayes.reports.html import Child, Markup, apart, number, table, tag
-from tallybayes.reports.learned import Told
 from tallybayes.reports.predicted_rows import Judged, as_day
 from tallybayes.reports.whatif import row_of
 from tallybayes.utils.array_types import Array, Floats
 
-FOLDS = 5
-BASELINE_ROWS = 5000  # that a baseline learns from
 MOST_CLASSES = 15  # of a table of mistakes
 BINS = 10
 GRID = 101  # thresholds from 0 to 1
-WORST = 8
+SHOWN_ROWS = 120
 RATIOS = (0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0)
-WHEN = "When it says 0.9, is it right nine times in ten? On the dashed line it would be; below it, it is too sure."
+WHEN = (
+    "Are predictions with probability 0.9 right nine times in ten? On the dashed line they are; below it the model is "
+    "overconfident."
+)
+JOINT = frozenset(
+    ("network", "averaged network", "gaussian block")
+)  # distributions of columns that depend on each other
+NORMAL = frozenset(("gaussian", "gaussian axes", "gaussian block"))
 COLUMNS = ("accuracy", "log-loss", "Brier score", "calibration error")
 
 
-def quality_section(rows: Judged, model: Told) -> Markup:
-    """Scores with ±, beside those of the shares of the classes and of logistic regression."""
-    lines = [("this model, on these rows", *_scores(rows.y, rows.log_proba))]
-    alone = _leave_one_out(model, rows)
-    if alone is not None:
-        lines.append(("this model, each row without itself", *_scores(rows.y, alone)))
-    shares = np.broadcast_to(_normal(model.predictor_.start), rows.log_proba.shape)
-    lines.append(("the prior alone", *_scores(rows.y, shares)))
-    logistic, note = _logistic(rows, model)
-    if logistic is not None:
-        lines.append((f"logistic regression, {FOLDS} parts crosswise", *_scores(rows.y[: len(logistic)], logistic)))
-    warning = None
-    if alone is not None:
-        warning = tag(
-            "p",
-            "These rows may have been learned: then the first line flatters, and the second is the fair one.",
-            class_="warn",
-        )
-    head = ("", *COLUMNS)
+def quality_section(rows: Judged, prior: Floats, baseline: Baseline) -> Markup:
+    """Scores with ±, beside those of the prior and of logistic regression."""
+    lines = [("this model" + (", leave-one-out" if rows.without_itself else ""), *_scores(rows.y, rows.log_proba))]
+    if rows.as_learned is not None:
+        lines.append(("this model, on the rows that it learned (too optimistic)", *_scores(rows.y, rows.as_learned)))
+    lines.append(("the prior alone", *_scores(rows.y, prior)))
+    if baseline.log_proba is not None:
+        lines.append((baseline.name, *_scores(rows.y[: len(baseline.log_proba)], baseline.log_proba)))
     return tag(
         "section",
-        tag("h2", "How good it is", id="quality"),
+        tag("h2", "Performance", id="quality"),
         tag(
             "p",
-            "Each with its standard error. Log-loss, Brier score and calibration error: less is better.",
+            "Each with its standard error. Log-loss (nats), Brier score and calibration error: less is better.",
             class_="lead",
         ),
-        warning,
-        table(head, lines, "Quality beside baselines", numeric=(1, 2, 3, 4)),
-        tag("p", note, class_="note") if note else None,
+        table(("model", *COLUMNS), lines, "Scores beside baselines", numeric=(1, 2, 3, 4)),
+        tag("p", baseline.note, class_="note") if baseline.note else None,
     )
 
 
 def _scores(y: Array, log_proba: Floats) -> list[str]:
     s = Scores.none().add(y, np.maximum(log_proba, -745.0))
     return [f"{v.value:.4f} ± {v.se:.4f}" for v in (s.accuracy, s.log_loss, s.brier, s.calibration_error)]
-
-
-def _normal(log: Floats) -> Floats:
-    return np.asarray(log - np.logaddexp.reduce(log))
-
-
-def _leave_one_out(model: Any, rows: Judged) -> Floats | None:
-    """The answers for the rows, each without itself, if they are as many of each class as were learned."""
-    same = np.bincount(rows.y, minlength=len(model.classes_)) == model.fitted_.weight
-    if rows.n < rows.of or not same.all() or not hasattr(model, "leave_one_out"):
-        return None
-    try:
-        found: Floats = np.asarray(model.leave_one_out(rows.X, rows.labels))
-    except (ForgetError, OptionError):
-        return None
-    return None if np.isnan(found).any() else found
-
-
-def _logistic(rows: Judged, model: Told) -> tuple[Floats | None, str]:
-    """log P of logistic regression for the first rows, each part by one that learned the others; or why not."""
-    n = min(rows.n, BASELINE_ROWS)
-    counts = np.bincount(rows.y[:n], minlength=len(model.classes_))
-    if n < 2 * FOLDS or (counts[counts > 0] < FOLDS).any() or (counts > 0).sum() < 2:
-        return None, "Logistic regression is left out: it would need at least five rows of each of two classes."
-    part = np.random.default_rng(0).permutation(np.arange(n) % FOLDS)
-    out = np.full((n, len(model.classes_)), -745.0)
-    for f in range(FOLDS):
-        learn, ask = np.flatnonzero(part != f), np.flatnonzero(part == f)
-        if len(np.unique(rows.y[learn])) < 2:
-            return None, "Logistic regression is left out: a part of the rows has one class only."
-        found = Logistic(model.predictor_.fitted.schema).fit(rows_of(rows.X, learn), rows.y[learn])
-        out[np.ix_(ask, found.classes_)] = found.predict_log_proba(rows_of(rows.X, ask))
-    return out, f"Logistic regression on the first {n:,} rows." if n < rows.n else ""
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------
@@ -124,7 +82,7 @@ def calibration_section(rows: Judged) -> Markup:
         tag("h2", "Calibration", id="calibration"),
         tag("p", WHEN, class_="lead"),
         tag("figure", pictures.calibration(said, true, error, n[some])),
-        table(("said", "rows", "mean", "right"), lines, "The same in numbers", numeric=(1, 2, 3)),
+        table(("probability", "rows", "mean", "share right"), lines, "The same in numbers", numeric=(1, 2, 3)),
     )  # fmt: skip
 
 
@@ -134,16 +92,18 @@ def calibration_section(rows: Judged) -> Markup:
 def confusion_section(rows: Judged, classes: Sequence[object]) -> Markup:
     K, names = len(classes), [str(v) for v in classes]
     pairs = np.bincount(rows.y * K + rows.log_proba.argmax(axis=1), minlength=K * K).reshape(K, K)
-    head = tag("h2", "Who is taken for whom", id="mistakes")
+    head = tag("h2", "Confusion matrix", id="mistakes")
     if K > MOST_CLASSES:
         wrong = pairs * (1 - np.eye(K, dtype=int))
         first = [divmod(int(at), K) for at in np.argsort(-wrong, axis=None, kind="stable")[:20]]
         lines = [(names[i], names[k], f"{wrong[i, k]:,}") for i, k in first if wrong[i, k]]
         return tag(
-            "section", head, table(("true class", "taken for", "rows"), lines, "The commonest mistakes", numeric=(2,))
+            "section",
+            head,
+            table(("true class", "predicted", "rows"), lines, "The most frequent confusions", numeric=(2,)),
         )
-    totals = np.maximum(pairs.sum(axis=1), 1)
-    lines_ = [
+    totals, predicted = np.maximum(pairs.sum(axis=1), 1), pairs.sum(axis=0)
+    lines_: list[tuple[Child, ...]] = [
         (
             names[i],
             *(_cell(int(pairs[i, k]), pairs[i, k] / totals[i], i == k) for k in range(K)),
@@ -151,8 +111,13 @@ def confusion_section(rows: Judged, classes: Sequence[object]) -> Markup:
         )
         for i in range(K)
     ]
+    precision = [f"{pairs[k, k] / predicted[k]:.1%}" if predicted[k] else "–" for k in range(K)]
+    lines_.append(("precision", *precision, ""))
     shown = table(
-        ("true class", *names, "found"), lines_, "True class, and what it was taken for", numeric=range(1, K + 2)
+        ("true class \\ predicted", *names, "recall"),
+        lines_,
+        "Rows by true and predicted class",
+        numeric=range(1, K + 2),
     )
     return tag("section", head, shown)
 
@@ -212,33 +177,48 @@ def cost_section(found: Json, classes: Sequence[object]) -> Markup:
     )
     return tag(
         "section",
-        tag("h2", "Costs and the best threshold", id="costs"),
+        tag("h2", "Costs and threshold", id="costs"),
         tag(
             "p",
-            "If missing a row of a class costs more (or less) than a false alarm, say so: answer the class where its "
-            "probability is at least the threshold. By the probabilities it is 1 / (1 + ratio); by these rows it is "
-            "where they cost least.",
+            "If a false negative costs more (or less) than a false positive, predict the class where its probability "
+            "is at least a threshold: 1 / (1 + ratio) if the probabilities hold; on these rows, where they cost least.",
             class_="lead",
         ),
         tag("p", tag("label", "Class ", choice)),
-        tag("p", tag("label", "A miss costs as many false alarms as … ", slider)),
+        tag("p", tag("label", "A false negative costs as many false positives as … ", slider)),
         tag("p", "", id="cost-said", role="status", aria_live="polite"),
         table(
-            ("a miss costs", "threshold by the probabilities", "best on these rows", "its cost per row", "cost at 0.5"),
+            ("cost ratio", "threshold by the probabilities", "best on these rows", "its cost per row", "cost at 0.5"),
             lines,
-            f"Answering {apart(classes[first])}",
+            f"Predicting {apart(classes[first])}",
             numeric=(0, 1, 2, 3, 4),
         ),
     )
 
 
-# --- where assumptions fail, and the worst rows -----------------------------------------------------------------------
+# --- assumptions, and the rows -----------------------------------------------------------------------
 
 
-def assumptions_section(found: AssumptionReport) -> Markup:
+def assumed(terms: Sequence[Term]) -> set[str]:
+    """What the distributions of these terms assume, of what can be tested."""
+    names = {term.distribution.name for term in terms}
+    if "ensemble" in names:
+        return set()
+    out = {pairs.NAME} if names - JOINT else set()
+    if names & NORMAL:
+        out.add(normality.NAME)
+    if any(getattr(term.distribution, "shared", False) for term in terms):
+        out.add(covariances.NAME)
+    return out
+
+
+def assumptions_section(found: AssumptionReport, made: Collection[str]) -> Markup:
+    """Of the tests those of assumptions that the model makes."""
     cards = []
     for f in found.findings:
-        tests = [line for line in f.lines if line["p_holm"] is None or line["p_holm"] <= found.alpha][:4]
+        if f.assumption not in made:
+            continue
+        tests = [line for line in f.lines if line["p_holm"] is None or line["p_holm"] <= found.significance][:4]
         items = [tag("li", f"{line['what']}: {line['size']} ({line['says']})") for line in tests]
         cards.append(
             tag(
@@ -252,20 +232,21 @@ def assumptions_section(found: AssumptionReport) -> Markup:
     advice = [tag("li", tag("code", s["model"]), f": {s['why']}") for s in found.suggestions]
     return tag(
         "section",
-        tag("h2", "Where the assumptions fail", id="assumptions"),
+        tag("h2", "Assumptions of this model", id="assumptions"),
         tag("div", cards, class_="grid"),
         tag("p", "This points to:"),
         tag("ul", advice),
     )
 
 
-def worst_rows(rows: Judged, predictor: Predictor) -> list[dict[str, object]]:
-    """The rows whose true class was least expected."""
+def shown_rows(rows: Judged, predictor: Predictor) -> list[dict[str, Any]]:
+    """Rows for the table of rows: those whose true class was least expected, and others at random."""
     schema = predictor.fitted.schema
     given = rows.log_proba[np.arange(rows.n), rows.y]
-    wrong = rows.log_proba.argmax(axis=1) != rows.y
-    first = [i for i in np.argsort(given, kind="stable")[:WORST].tolist() if wrong[i]]
-    columns = {schema.name(j): rows.table.values(j) for j in range(schema.d)} if first else {}
+    worst = np.argsort(given, kind="stable")[: SHOWN_ROWS // 2].tolist()
+    others = np.random.default_rng(0).permutation(np.setdiff1d(np.arange(rows.n), worst)).tolist()
+    which = sorted([*worst, *others[: SHOWN_ROWS - len(worst)]], key=lambda i: given[i])
+    columns = {schema.name(j): rows.table.values(j) for j in range(schema.d)}
     return [
         {
             "row": i,
@@ -273,47 +254,62 @@ def worst_rows(rows: Judged, predictor: Predictor) -> list[dict[str, object]]:
             "p": math.exp(given[i]),
             "y": int(rows.y[i]),
         }
-        for i in first
+        for i in which
     ]
 
 
-def worst_section(
-    worst: Sequence[dict[str, Any]], rows: Judged, classes: Sequence[object], telling: Sequence[str], days: set[str]
+def rows_section(
+    found: Sequence[dict[str, Any]],
+    rows: Judged,
+    classes: Sequence[object],
+    telling: Sequence[str],
+    days: set[str],
+    playable: bool,
 ) -> Markup:
-    """telling: the columns to show; days: those of them that are dates."""
-    head = tag("h2", "The rows it was most wrong on", id="worst")
-    if not worst:
-        return tag("section", head, tag("p", "None: every row was answered right."))
-    shown = list(telling[:8])
-    lines = []
-    for n, each in enumerate(worst):
+    """telling: the columns to show; days: those of them that are dates; playable: What if can take a row."""
+    shown = list(telling[:6])
+    lines: list[tuple[Child, ...]] = []
+    for n, each in enumerate(found):
         best = int(rows.log_proba[each["row"]].argmax())
         try_it = tag(
-            "button",
-            "try it",
-            type="button",
-            data_example=str(n),
-            hidden=True,
-            aria_label=f"Try row {each['row']} in What if",
+            "button", "try it", type="button", data_example=str(n), aria_label=f"try it: row {each['row']} in What if"
         )
         cells = [_shown(each["values"].get(name), name in days) for name in shown]
         sure = math.exp(rows.log_proba[each["row"], best])
+        wrong = tag("span", f"{apart(classes[best])} ({sure:.0%})", class_=None if best == each["y"] else "wrong")
         lines.append(
             (
-                each["row"],
+                tag("span", try_it if playable else None, f" {each['row']}", class_="row-name"),
                 str(classes[each["y"]]),
                 f"{each['p']:.2g}",
-                f"{apart(classes[best])} ({sure:.1%})",
+                wrong,
                 *cells,
-                try_it,
             )
         )
-    note = f"Of {rows.n:,} rows, those whose true class it thought least likely; the most telling columns."
+    what = (
+        f"All {rows.n:,} rows"
+        if len(found) == rows.n
+        else f"{len(found):,} of {rows.n:,} rows: the worst, and others at random"
+    )
+    note = f"{what}; the true class with the lowest probability first, with the most informative columns."
+    search = tag("input", type="search", id="search", placeholder="a value, a class, wrong …", autocomplete="off")
     return tag(
         "section",
-        head,
+        tag("h2", "Rows", id="rows"),
         tag("p", note, class_="lead"),
-        table(("row", "true class", "its probability", "answer", *shown, ""), lines, "The worst rows", numeric=(2,)),
+        tag(
+            "p",
+            tag("label", "Search ", search),
+            " ",
+            tag("span", "", id="searched", role="status"),
+            id="search-line",
+            hidden=True,
+        ),
+        tag(
+            "div",
+            table(("row", "true class", "its probability", "prediction", *shown), lines, "Rows", numeric=(2,)),
+            id="row-table",
+        ),
     )
 
 

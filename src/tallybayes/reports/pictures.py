@@ -1,12 +1,12 @@
-"""Pictures as inline SVG, drawn with the colours of the page: bars, densities, a calibration curve."""
+"""Pictures as inline SVG, drawn with the colours of the page: bars, curves, calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tallybayes.reports.html import Markup, join, number, shorten, tag
+from tallybayes.reports.html import Markup, join, shorten, tag
 from tallybayes.utils.array_types import Floats
 
 WIDTH, BAR = 480, 24
@@ -32,31 +32,8 @@ def bars(names: Sequence[str], values: Sequence[float], errors: Sequence[float],
     return drawing(WIDTH, 12 + len(names) * BAR, title, lines)
 
 
-def densities(means: Floats, deviations: Floats, name: str) -> Markup:
-    """The normal densities of a column, one curve for each class."""
-    width, height = 280, 120
-    low = float((means - 3 * deviations).min())
-    high = float((means + 3 * deviations).max())
-    x = np.linspace(low, high, 120)
-    y = np.exp(-0.5 * ((x - means[:, None]) / deviations[:, None]) ** 2) / deviations[:, None]
-    top = float(y.max()) or 1.0
-    across = 8 + (x - low) / (high - low) * (width - 16)
-    curves = []
-    for k, each in enumerate(y):
-        points = " ".join(
-            f"{a:.1f},{height - 22 - b / top * (height - 32):.1f}" for a, b in zip(across, each, strict=True)
-        )
-        curves.append(tag("polyline", points=points, class_=f"curve k{min(k, 7)}"))
-    axis = [
-        tag("line", x1=8, x2=width - 8, y1=height - 21, y2=height - 21, class_="axis"),
-        tag("text", number(low, 4), x=8, y=height - 5, class_="soft"),
-        tag("text", number(high, 4), x=width - 8, y=height - 5, text_anchor="end", class_="soft"),
-    ]
-    return drawing(width, height, f"Normal densities of {name}, one curve for each class", [*axis, *curves])
-
-
 def calibration(said: Floats, true: Floats, error: Floats, n: Floats) -> Markup:
-    """How often answers were right, against how sure they were; whiskers: one standard error."""
+    """The share of predictions that were right, against their probability; whiskers: one standard error."""
     width, height, left, bottom = 430, 320, 58, 36
 
     def across(p: float) -> float:
@@ -82,10 +59,10 @@ def calibration(said: Floats, true: Floats, error: Floats, n: Floats) -> Markup:
             tag("circle", cx=across(p), cy=up(t), r=round(size, 2), class_="mark"),
         ]
     words = [
-        tag("text", "how sure the answer was", x=across(0.5), y=height - 3, text_anchor="middle", class_="soft"),
+        tag("text", "predicted probability", x=across(0.5), y=height - 3, text_anchor="middle", class_="soft"),
         tag(
             "text",
-            "how often it was right",
+            "share that was right",
             x=12,
             y=up(0.5),
             text_anchor="middle",
@@ -97,7 +74,7 @@ def calibration(said: Floats, true: Floats, error: Floats, n: Floats) -> Markup:
     return drawing(
         width,
         height,
-        "Calibration: how often answers were right, against how sure they were",
+        "Calibration: the share of predictions that were right, against their probability",
         [*grid, ideal, *points, *words],
     )
 
@@ -107,3 +84,114 @@ def drawing(width: int, height: int, title: str, parts: Sequence[Markup]) -> Mar
     return tag(
         "svg", join(parts), viewbox=f"0 0 {width} {height}", width=width, height=height, role="img", aria_label=title
     )
+
+
+def lines(
+    curves: Sequence[tuple[Floats, Floats]], across: str, up: str, title: str, chance: str | float | None
+) -> Markup:
+    """Curves in the unit square. chance: "diagonal", a height, or None: where a dashed line stands."""
+    width, height, left, bottom = 320, 280, 50, 40
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return round(left + x * (width - left - 10), 1), round(height - bottom - y * (height - bottom - 10), 1)
+
+    parts = []
+    for tick in (0.0, 0.5, 1.0):
+        (x, y0), (_, y1) = at(tick, 0), at(tick, 1)
+        (x0, y), (x1, _) = at(0, tick), at(1, tick)
+        parts += [
+            tag("line", x1=x, x2=x, y1=y0, y2=y1, class_="axis"),
+            tag("line", x1=x0, x2=x1, y1=y, y2=y, class_="axis"),
+            tag("text", f"{tick:g}", x=x, y=height - bottom + 16, text_anchor="middle", class_="soft"),
+            tag("text", f"{tick:g}", x=left - 6, y=y + 4, text_anchor="end", class_="soft"),
+        ]
+    if chance is not None:
+        low, high = (0.0, 1.0) if isinstance(chance, str) else (chance, chance)
+        (x0, y0), (x1, y1) = at(0, low), at(1, high)
+        parts.append(tag("line", x1=x0, y1=y0, x2=x1, y2=y1, class_="ideal"))
+    for i, (x_, y_) in enumerate(curves):
+        points = " ".join(f"{a},{b}" for a, b in (at(float(u), float(v)) for u, v in zip(x_, y_, strict=True)))
+        parts.append(tag("polyline", points=points, class_=f"curve k{i % 8}"))
+    middle = at(0.5, 0.5)
+    parts += [
+        tag("text", across, x=middle[0], y=height - 4, text_anchor="middle", class_="soft"),
+        tag(
+            "text", up, x=12, y=middle[1], text_anchor="middle", class_="soft", transform=f"rotate(-90 12 {middle[1]})"
+        ),
+    ]
+    return drawing(width, height, title, parts)
+
+
+def effect(x: Floats, evidence: Floats, seen: Floats | None, name: str, write: Callable[[float], str]) -> Markup:
+    """Evidence of a number as curves, one for each class, over a histogram of the rows and a rug of their deciles."""
+    width, height, left, bottom = 320, 170, 40, 24
+    low, high = float(x.min()), float(x.max())
+    span = (high - low) or 1.0
+    top = max(1.0, float(np.abs(evidence).max()))
+
+    def across(v: float) -> float:
+        return round(left + (v - low) / span * (width - left - 10), 1)
+
+    def up(v: float) -> float:
+        return round(8 + (top - v) / (2 * top) * (height - bottom - 12), 1)
+
+    parts = []
+    if seen is not None and len(seen) and high > low:
+        inside = seen[(seen >= low) & (seen <= high)]
+        n, edges = np.histogram(inside, bins=min(24, max(len(np.unique(inside)), 1)), range=(low, high))
+        for c, a, b in zip(n.tolist(), edges, edges[1:], strict=False):
+            tall = c / max(n.max(), 1) * (height - bottom - 12) * 0.5
+            if c:
+                box = {"x": across(float(a)), "width": round(max(across(float(b)) - across(float(a)) - 1, 0.5), 1)}
+                parts.append(
+                    tag("rect", **box, y=round(height - bottom - tall, 1), height=round(tall, 1), class_="often")
+                )
+        foot = {"y1": height - bottom, "y2": height - bottom + 5, "class_": "rug"}
+        marks = [across(float(q)) for q in np.quantile(inside, np.linspace(0, 1, 11))]
+        parts += [tag("line", x1=x_, x2=x_, **foot) for x_ in marks]
+    parts += [
+        tag("line", x1=left, x2=width - 10, y1=up(0), y2=up(0), class_="ideal"),
+        tag("text", f"+{top:.1f}", x=left - 4, y=up(top) + 8, text_anchor="end", class_="soft"),
+        tag("text", "0", x=left - 4, y=up(0) + 4, text_anchor="end", class_="soft"),
+        tag("text", f"\u2212{top:.1f}", x=left - 4, y=up(-top), text_anchor="end", class_="soft"),
+        tag("text", write(low), x=left, y=height - 4, class_="soft"),
+        tag("text", write(high), x=width - 10, y=height - 4, text_anchor="end", class_="soft"),
+    ]
+    for i, each in enumerate(evidence):
+        points = " ".join(f"{across(float(a))},{up(float(b))}" for a, b in zip(x, each, strict=True))
+        shape = tag("polyline", points=points, class_=f"curve k{i}")
+        parts.append(shape if len(x) > 1 else tag("circle", cx=across(low), cy=up(float(each[0])), r=4, class_="mark"))
+    return drawing(width, height, f"Evidence of {name}, from {write(low)} to {write(high)}", parts)
+
+
+def evidence_bars(names: Sequence[str], values: Floats, often: Sequence[float | None], name: str) -> Markup:
+    """Bars of evidence to both sides of 0, one for each value of a category; at the right how often it occurs."""
+    width, left, right = 320, 110, 46
+    top = max(1.0, float(np.abs(values).max()) if len(values) else 1.0)
+    middle, scale = (left + width - right) / 2, (width - left - right) / 2 / top
+    parts = []
+    for i, (label, v, share) in enumerate(zip(names, values.tolist(), often, strict=True)):
+        y = 4 + i * BAR
+        parts += [
+            tag("text", shorten(label, 17), tag("title", label), x=left - 6, y=y + 14, text_anchor="end"),
+            tag(
+                "rect",
+                x=round(min(middle, middle + v * scale), 1),
+                y=y + 3,
+                width=round(max(abs(v) * scale, 0.5), 1),
+                height=BAR - 9,
+                rx=2,
+                class_="good" if v > 0 else "bad",
+            ),
+            tag(
+                "text", "" if share is None else f"{share:.0%}", x=width - 4, y=y + 14, text_anchor="end", class_="soft"
+            ),
+        ]
+    bottom = 8 + len(names) * BAR
+    parts += [
+        tag("line", x1=middle, x2=middle, y1=2, y2=bottom, class_="axis"),
+        tag("text", f"\u2212{top:.1f}", x=left, y=bottom + 14, class_="soft"),
+        tag("text", "0", x=middle, y=bottom + 14, text_anchor="middle", class_="soft"),
+        tag("text", f"+{top:.1f}", x=width - right, y=bottom + 14, text_anchor="end", class_="soft"),
+    ]
+    return drawing(width, bottom + 20, f"Evidence of each value of {name}", parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from tallybayes.data.expansion import CALENDAR, NUMBER
 from tallybayes.data.labels import positions, read_labels
 from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import Table, read_table
-from tallybayes.errors import LabelError, listing
+from tallybayes.errors import ForgetError, LabelError, OptionError, listing
 from tallybayes.evaluation.leaderboard import rows_of
 from tallybayes.reports.html import Markup, apart, number, shorten, table, tag
 from tallybayes.reports.learned import Told
@@ -22,6 +22,7 @@ from tallybayes.utils.array_types import Array, Floats
 
 MOST_ROWS = 20_000  # that are looked at
 LEVEL = 60  # characters of a value
+LONG = 200  # characters from which a value is a text, not a level
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Judged:
     labels: Array  # and the labels as they came
     log_proba: Floats
     of: int  # rows that there were
+    as_learned: Floats | None = None  # of rows that were learned, log_proba with each row in the model
+
+    @property
+    def without_itself(self) -> bool:
+        """Is each row predicted by leave-one-out?"""
+        return self.as_learned is not None
 
     @property
     def n(self) -> int:
@@ -42,13 +49,13 @@ class Judged:
 
 
 def judge(model: Told, X: object, y: object, seed: int = 0) -> Judged:
-    """Reads rows and asks the model about them; of many rows a sample."""
+    """Read rows and predict them; of many rows a sample, and rows that were learned by leave-one-out."""
     whole = read_table(X)
     codes, found = read_labels(y, whole.n)
     at = positions(found, model.classes_)
     if (at < 0).any():
         raise LabelError(
-            f"The model never met the class(es) {listing([str(v) for v in found[at < 0]])}. Known: "
+            f"The model does not know the class(es) {listing([str(v) for v in found[at < 0]])}. Known: "
             f"{listing([str(v) for v in model.classes_])}. Leave such rows out, or learn them."
         )
     some: Any = X
@@ -57,7 +64,31 @@ def judge(model: Told, X: object, y: object, seed: int = 0) -> Judged:
         some, codes = rows_of(X, keep), codes[keep]
     log_proba = np.asarray(model.predict_log_proba(some))
     aligned = align(read_table(some), model.predictor_.fitted.schema)
-    return Judged(some, aligned, at[codes], found[codes], log_proba, whole.n)
+    rows = Judged(some, aligned, at[codes], found[codes], log_proba, whole.n)
+    alone = _leave_one_out(model, rows)
+    return rows if alone is None else replace(rows, log_proba=alone, as_learned=log_proba)
+
+
+def _leave_one_out(model: Any, rows: Judged) -> Floats | None:
+    """The predictions for the rows, each without itself, if they are as many of each class as were learned."""
+    same = np.bincount(rows.y, minlength=len(model.classes_)) == model.fitted_.weight
+    if rows.n < rows.of or not same.all() or not hasattr(model, "leave_one_out"):
+        return None
+    try:
+        found: Floats = np.asarray(model.leave_one_out(rows.X, rows.labels))
+    except (ForgetError, OptionError):
+        return None
+    return None if (model.fitted_.weight <= 1).any() else found  # without its only row there is no such class
+
+
+def level_counts(rows: Judged) -> dict[int, dict[object, int]]:
+    """How often each value occurs, of the columns that are not all numbers."""
+    out: dict[int, dict[object, int]] = {}
+    for j in range(rows.table.d):
+        there = [v.item() if hasattr(v, "item") else v for v in rows.table.values(j) if v is not None and v == v]
+        if (there and not isinstance(there[0], str)) or all(len(v) < LONG for v in there[:50] if isinstance(v, str)):
+            out[j] = dict(Counter(there))
+    return out
 
 
 def numbers(rows: Judged) -> dict[int, Floats]:
@@ -65,17 +96,17 @@ def numbers(rows: Judged) -> dict[int, Floats]:
     out = {}
     for j in range(rows.table.d):
         there = [v for v in rows.table.values(j) if v is not None and v == v]
-        if there and all(_is_number(v) for v in there):
+        if there and all(is_number(v) for v in there):
             out[j] = np.array(there, dtype=float)
     return out
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
     return isinstance(value, float | int | np.number) and not isinstance(value, bool)
 
 
 def facts_section(rows: Judged, model: Told) -> Markup:
-    """Kinds, gaps, levels, and columns that are twins of each other."""
+    """Kinds, missing values, levels, and redundant columns."""
     schema = model.fitted_.schema
     lines, codes, days = [], [], day_columns(schema)
     for j in range(min(schema.d, 200)):
@@ -97,8 +128,8 @@ def facts_section(rows: Judged, model: Told) -> Markup:
         "section",
         tag("h2", "The table", id="table"),
         tag("p", f"{rows.of:,} rows, {schema.d:,} columns.{drawn}{more}", class_="lead"),
-        _twins(codes, [schema.name(j) for j in range(len(codes))]),
-        table(("column", "kind", "gaps", "different", "values"), lines, "What each column is", numeric=(2, 3)),
+        _redundant(codes, [schema.name(j) for j in range(len(codes))]),
+        table(("column", "kind", "missing", "distinct", "values"), lines, "Columns", numeric=(2, 3)),
     )
 
 
@@ -116,8 +147,8 @@ def as_day(value: float) -> str:
 def _range(there: Sequence[object], are_days: bool) -> tuple[str, str]:
     """How many different values, and which."""
     if not there:
-        return "0", "nothing but gaps"
-    if all(map(_is_number, there)):
+        return "0", "all missing"
+    if all(map(is_number, there)):
         x = np.array(there, dtype=float)
         low, middle, high = np.quantile(x, [0, 0.5, 1])
         return f"{len(np.unique(x)):,}", " … ".join(map(as_day if are_days else number, (low, middle, high)))
@@ -139,7 +170,7 @@ def _pattern(values: Sequence[object]) -> bytes | None:
     if len(seen) <= len(values) / 2:
         return codes.tobytes()
     there = [v for v in seen if v is not None]
-    if not all(map(_is_number, there)) or len(there) < 3:
+    if not all(map(is_number, there)) or len(there) < 3:
         return None
     place = {v: k for k, v in enumerate(sorted(there))}  # type: ignore[type-var]
     ranks = np.array([place.get(v, -1) for v in seen], dtype=np.int32)
@@ -149,13 +180,13 @@ def _pattern(values: Sequence[object]) -> bytes | None:
     return ranks[codes].tobytes()
 
 
-def _twins(codes: Sequence[bytes | None], names: Sequence[str]) -> Markup:
+def _redundant(codes: Sequence[bytes | None], names: Sequence[str]) -> Markup:
     groups: dict[bytes, list[str]] = {}
     for name, code in zip(names, codes, strict=True):
         if code is not None:
             groups.setdefault(code, []).append(name)
-    twins = [group for group in groups.values() if len(group) > 1]
-    if not twins:
-        return tag("p", "No two columns tell the same.")
-    said = "; ".join(" and ".join(map(apart, group[:6])) for group in twins[:10])
-    return tag("p", f"Columns that tell the same, so that one of them is enough: {said}.", class_="warn")
+    redundant = [group for group in groups.values() if len(group) > 1]
+    if not redundant:
+        return tag("p", "No two columns are redundant.")
+    said = "; ".join(" and ".join(map(apart, group[:6])) for group in redundant[:10])
+    return tag("p", f"Redundant columns, of which one is enough: {said}.", class_="warn")

@@ -76,18 +76,55 @@ function whatIf(first) {
     };
   }
 
-  const days = new Set((first.given ?? []).map((given) => given.parts["days since 1970"]));
+  // a date, a moment or a time of day has one picker, which sets all its parts
+  const dated = (first.given ?? []).filter((g) => g.what !== "duration" && (g.parts["days since 1970"] || g.parts.hours));
+  const picker = (given) => (given.what === "time" ? "time" : given.what === "date" || !given.parts.hour ? "date" : "datetime-local");
+  const partOf = new Map(dated.flatMap((g) => Object.values(g.parts).map((name) => [name, g])));
 
-  // days since 1970 as a date
-  function told(value, column) {
-    const date = new Date(Math.round(Number(value) * 86_400) * 1000);
-    if (!days.has(column.name) || value === "" || Number.isNaN(date.getTime())) return "";
-    return date.toISOString().slice(0, 16).replace("T00:00", "").replace("T", " ");
+  // the text of a picker from the parts of a row; "" where they do not say when
+  function written(given, of = row) {
+    const value = of[given.parts["days since 1970"] ?? given.parts.hours];
+    if (value === null || value === undefined) return "";
+    const date = new Date(Math.round(Number(value) * (given.what === "time" ? 3600 : 86_400)) * 1000);
+    if (Number.isNaN(date.getTime())) return "";
+    const text = date.toISOString();
+    return { date: text.slice(0, 10), time: text.slice(11, 16) }[picker(given)] ?? text.slice(0, 16);
+  }
+
+  function addPicker(given) {
+    const id = "date-" + dated.indexOf(given);
+    const input = make("input", { type: picker(given), id, step: "any" });
+    const missing = make("input", { type: "checkbox", "aria-label": given.name + " is missing" });
+    const spread = spreader([given], columns);
+    const take = () => {
+      const empty = missing.checked || input.value === "";
+      missing.checked = empty;
+      const parts = empty ? {} : spread({ [given.name]: input.value });
+      for (const name of Object.values(given.parts)) row[name] = parts[name] ?? null;
+      answer();
+    };
+    input.addEventListener("input", () => {
+      missing.checked = false;
+      take();
+    });
+    missing.addEventListener("input", take);
+    at("controls").append(
+      make("div", { class: "control" }, make("label", { for: id, text: given.name }), make("span", { class: "inputs" }, input), make("label", { class: "gap" }, missing, " missing")),
+    );
+    const set = () => {
+      input.value = written(given);
+      missing.checked = input.value === "";
+    };
+    Object.values(given.parts).forEach((name) => {
+      const j = columns.findIndex((column) => column.name === name);
+      if (j >= 0) shown.set(j, { set(value) { row[name] = value ?? null; set(); } });
+    });
+    set();
   }
 
   function number(j, column) {
     const { low, high, step } = facts.controls.columns[j];
-    const input = make("input", { type: "number", id: "value-" + j, step: "any", inputmode: "decimal" });
+    const input = make("input", { type: "number", id: "value-" + j, step: step === 1 ? "1" : "any", inputmode: "decimal" });
     const range = make("input", {
       type: "range", min: String(low), max: String(high), step: String(step), "aria-label": column.name + ", slider",
     });
@@ -96,13 +133,11 @@ function whatIf(first) {
       input.dispatchEvent(new Event("input"));
     });
     const slides = high > low ? [range] : [make("span", { class: "note", text: "the same in every row" })];
-    const date = make("span", { class: "date" });
     const show = () => {
       range.value = input.value;
-      date.textContent = told(input.value, column);
     };
     return {
-      parts: days.has(column.name) ? [...slides, input, date] : [...slides, input],
+      parts: [...slides, input],
       input,
       read: () => (input.value === "" ? null : Number(input.value)),
       write(value) {
@@ -115,6 +150,12 @@ function whatIf(first) {
 
   function addControl(j) {
     const column = columns[j];
+    if (shown.has(j)) return;
+    if (partOf.has(column.name)) {
+      addPicker(partOf.get(column.name));
+      listMore();
+      return;
+    }
     const control = column.reads === "levels" ? levels(j, column) : number(j, column);
     const missing = make("input", { type: "checkbox", "aria-label": column.name + " is missing" });
     const problem = make("span", { class: "problem", role: "alert" });
@@ -159,18 +200,25 @@ function whatIf(first) {
 
   function listMore() {
     const rest = facts.controls.order.filter((j) => !shown.has(j));
-    const options = rest.slice(0, 500).map((j) => make("option", { value: String(j), text: columns[j].name }));
-    at("more").replaceChildren(make("option", { value: "", text: "choose …" }), ...options);
+    at("more-names").replaceChildren(...rest.slice(0, 1000).map((j) => make("option", { value: partOf.get(columns[j].name)?.name ?? columns[j].name })));
+    at("more").placeholder = rest.length + " more, by name";
     at("more-line").hidden = !rest.length;
   }
 
-  const usual = () =>
-    Object.fromEntries(
+  function usual() {
+    const out = Object.fromEntries(
       columns.map((column, j) => {
         const { start } = facts.controls.columns[j];
         return [column.name, column.reads === "levels" ? (column.levels[start] ?? null) : start];
       }),
     );
+    // the parts of one date, not the most frequent of each
+    for (const given of dated) {
+      const text = written(given, out);
+      if (text !== "") Object.assign(out, spreader([given], columns)({ [given.name]: text }));
+    }
+    return out;
+  }
 
   function load(values) {
     columns.forEach((column, j) => {
@@ -183,7 +231,11 @@ function whatIf(first) {
 
   // --- prior ---------------------------------------------------------------------------------------------------
 
-  const sliders = classes.map((label, k) => {
+  const sliders = new Map(); // class → its slider
+  const many = classes.length > 12;
+
+  function addPrior(k) {
+    const label = classes[k];
     const range = make("input", {
       type: "range", min: "0", max: "1", step: "0.001", id: "prior-" + k, "aria-label": "prior of " + label,
     });
@@ -199,8 +251,21 @@ function whatIf(first) {
       showPrior();
       answer();
     });
-    return { range, told };
-  });
+    sliders.set(k, { range, told });
+  }
+
+  // the class that a search field names, or -1
+  const named = (field) => classes.findIndex((label) => String(label) === field.value);
+  if (many) {
+    at("class-names").replaceChildren(...classes.map((label) => make("option", { value: String(label) })));
+    at("prior-line").hidden = false;
+    at("prior-of").addEventListener("input", () => {
+      const k = named(at("prior-of"));
+      if (k < 0 || sliders.has(k)) return;
+      addPrior(k);
+      showPrior();
+    });
+  } else classes.forEach((_, k) => addPrior(k));
 
   function showPrior() {
     sliders.forEach(({ range, told }, k) => {
@@ -209,7 +274,7 @@ function whatIf(first) {
     });
   }
 
-  // --- answers -------------------------------------------------------------------------------------------------
+  // --- predictions -------------------------------------------------------------------------------------------------
 
   function bars(list, lines) {
     list.replaceChildren(
@@ -226,7 +291,7 @@ function whatIf(first) {
     try {
       found = model.proba(row, { prior });
     } catch (e) {
-      at("said").textContent = "No answer: " + e.message;
+      at("said").textContent = "No prediction: " + e.message;
       at("probabilities").replaceChildren();
       at("evidence").replaceChildren();
       return;
@@ -234,19 +299,20 @@ function whatIf(first) {
     const best = found.indexOf(Math.max(...found));
     const never = model.unseen(row);
     at("said").textContent =
-      apart(classes[best]) + ": " + percent(found[best]) + (never.length ? ". Never met: " + never.map(apart).join(", ") : "");
+      "Prediction: " + apart(classes[best]) + ", " + percent(found[best]) + (never.length ? ". Unseen: " + never.map(apart).join(", ") : "");
     const order = found.map((_, k) => k).sort((a, b) => found[b] - found[a]);
-    const some = classes.length > 12 ? order.slice(0, 12) : found.map((_, k) => k);
+    const asked = named(at("find-class"));
+    const some = many ? [...new Set([...order.slice(0, 10), ...(asked >= 0 ? [asked] : [])])] : found.map((_, k) => k);
     bars(at("probabilities"), some.map((k) => ({ name: String(classes[k]), value: percent(found[k]), width: found[k], side: "share" })));
     at("answers").dataset.proba = JSON.stringify(found);
-    const k = Number(at("for").value);
+    const k = at("for").value !== "" ? Number(at("for").value) : asked >= 0 ? asked : best;
     const terms = model.evidence(row);
     const start = prior.map(Math.log);
     const joint = model.logJoint(row, { prior });
     const values = classes.length > 1 ? againstRest(terms, joint, start, k) : terms.map(() => 0);
     const lines = values
       .map((v, j) => ({ v, j }))
-      .filter(({ v }) => v !== 0 && !Number.isNaN(v))
+      .filter(({ v }) => Math.abs(v) > 5e-4)
       .sort((a, b) => Math.abs(b.v) - Math.abs(a.v))
       .slice(0, 20);
     const most = Math.max(1, ...lines.map(({ v }) => Math.min(Math.abs(v), 50)));
@@ -264,31 +330,33 @@ function whatIf(first) {
         };
       }),
     );
-    if (!lines.length) at("evidence").append(make("li", { class: "none", text: "Nothing in this row speaks for or against it." }));
+    if (!lines.length) at("evidence").append(make("li", { class: "none", text: "Nothing in this row is evidence for or against it." }));
   }
 
   // --- start ---------------------------------------------------------------------------------------------------
 
   for (const j of facts.controls.shown) addControl(j);
-  const examples = [{ name: "a usual row", row: usual() }, ...facts.examples];
+  const examples = [{ name: "a typical row (medians and modes)", row: usual() }, ...facts.examples];
   at("examples").replaceChildren(...examples.map((e, i) => make("option", { value: String(i), text: e.name })));
   at("examples").addEventListener("input", () => load(examples[Number(at("examples").value)].row));
   at("clear").addEventListener("click", () => load({}));
   at("more").addEventListener("input", () => {
-    if (at("more").value === "") return;
-    const j = Number(at("more").value);
+    const name = at("more").value;
+    const j = facts.controls.order.find((i) => !shown.has(i) && (columns[i].name === name || partOf.get(columns[i].name)?.name === name));
+    if (j === undefined) return;
     const value = row[columns[j].name] ?? null;
     addControl(j);
     shown.get(j).set(value);
+    at("more").value = "";
   });
+  at("find-class").addEventListener("input", () => answer());
   at("learned").addEventListener("click", () => {
     prior = model.prior.slice();
     showPrior();
     answer();
   });
-  at("for").addEventListener("input", answer);
+  at("for").addEventListener("input", () => answer());
   for (const button of document.querySelectorAll("[data-example]")) {
-    button.hidden = false;
     button.addEventListener("click", () => {
       const i = Number(button.dataset.example) + 1;
       at("examples").value = String(i);
@@ -318,14 +386,14 @@ function whatIf(first) {
 }
 
 if (facts.model) {
-  const play = whatIf(facts.model);
+  const play = whatIf(await unpack(facts.model));
   if (facts.source) {
     let last = "";
     setInterval(async () => {
       if (document.hidden) return;
       try {
         const text = await (await fetch(facts.source, { cache: "no-store" })).text();
-        if (text !== last && last !== "") play.replace(JSON.parse(text));
+        if (text !== last && last !== "") play.replace(await unpack(JSON.parse(text)));
         last = text;
         at("live").textContent = "The model is asked for every few seconds: what it learns shows here.";
       } catch {

@@ -7,42 +7,56 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tallybayes.distributions.exported import Json
+from tallybayes.distributions.context import Json
 from tallybayes.errors import ExportError, OptionError
-from tallybayes.export.model_json import description, dumps
+from tallybayes.export.compact_json import packed
+from tallybayes.export.model_json import described, dumps
 from tallybayes.model.predictor import Predictor
 from tallybayes.reports.html import Child, Markup, join, tag
 from tallybayes.utils.array_types import Array
 
 DRAWN = 400  # rows drawn from the model, for ranges and usual values
 SHOWN = 24  # columns that have a control from the start
-MOST_BYTES = 1_400_000  # of a description in a page
+MOST_OPTIONS = 20  # classes in a menu; of more one is searched for by its name
+PLAIN_BYTES = 200_000  # up to which a description stands in a page as it is
+MOST_BYTES = 6_000_000  # of a compact one
 
 
-def described(predictor: Predictor) -> Json:
-    """The model's description, if it fits into a page."""
-    found = description(predictor)
-    size = len(dumps(found))
+def embedded(predictor: Predictor) -> tuple[Json, list[Json]]:
+    """The model as it stands in a page, and its columns; compact unless it is small anyway."""
+    found = described(predictor, counts=True)
+    columns = found["columns"]
+    if not any("counts" in term for term in found["terms"]):
+        text = dumps(found)
+        if len(text) <= PLAIN_BYTES:
+            return found, columns
+    small = packed(found)
+    size = len(small["data"])
     if size > MOST_BYTES:
         raise ExportError(
-            f"The tables of this model take {size / 1e6:.1f} MB, and a page holds {MOST_BYTES / 1e6:.1f} MB of them."
+            f"The tables of this model take {size / 1e6:.1f} MB, and a page holds {MOST_BYTES / 1e6:.0f} MB of them."
         )
-    return found
+    return small, columns
 
 
 def controls(
-    predictor: Predictor, columns: Sequence[Json], telling: Sequence[int], seen: Mapping[int, Array] | None = None
+    predictor: Predictor,
+    columns: Sequence[Json],
+    telling: Sequence[int],
+    seen: Mapping[int, Array] | None = None,
+    counts: Mapping[int, Mapping[object, int]] | None = None,
 ) -> Json:
     """Of each column the range of its numbers and a usual value; and which columns are shown first.
 
-    telling: the columns, the most telling first. seen: numbers of columns as rows have them; else they are drawn.
+    telling: the columns, the most informative first. seen, counts: numbers and levels of columns as rows have them;
+    else they are drawn from the model.
     """
     drawn = _drawn(predictor)
-    seen = {} if seen is None else seen
+    seen, counts = seen or {}, counts or {}
     order = list(telling) or list(range(len(columns)))
     return {
-        "columns": [_control(column, drawn.get(j), seen.get(j)) for j, column in enumerate(columns)],
-        "shown": sorted(order[:SHOWN]),
+        "columns": [_control(column, drawn.get(j), seen.get(j), counts.get(j, {})) for j, column in enumerate(columns)],
+        "shown": order[:SHOWN],
         "order": order,
     }
 
@@ -62,9 +76,12 @@ def _drawn(predictor: Predictor) -> Mapping[int, Array]:
     return out
 
 
-def _control(column: Json, drawn: Array | None, seen: Array | None) -> Json:
+def _control(column: Json, drawn: Array | None, seen: Array | None, counts: Mapping[object, int]) -> Json:
     """start: what the control shows first; low, high, step: of a slider."""
     if column["reads"] == "levels":
+        often = [counts.get(v, 0) for v in column["levels"]]
+        if any(often):
+            return {"start": int(np.argmax(often))}
         known = (
             drawn[(drawn >= 0) & (drawn < len(column["levels"]))].astype(int) if drawn is not None else np.empty(0, int)
         )
@@ -76,23 +93,32 @@ def _control(column: Json, drawn: Array | None, seen: Array | None) -> Json:
         cuts = [float(v) for v in column["cuts"]]
         room = (cuts[-1] - cuts[0]) / 2 or max(abs(cuts[0]), 1.0) if cuts else 1.0
         numbers = np.array([cuts[0] - room, *cuts, cuts[-1] + room]) if cuts else np.array([0.0, 1.0])
+        if cuts and all(2 * v == round(2 * v) for v in cuts):  # between whole numbers
+            numbers = np.round(numbers)
+        if drawn is not None and cuts:  # the middle of the interval in which the median is
+            known = drawn[(drawn >= 0) & (drawn <= len(cuts))].astype(int)
+            if len(known):
+                at = int(np.median(known))
+                ends = [cuts[0], *cuts, cuts[-1]]
+                return slider(numbers, (ends[at] + ends[at + 1]) / 2)
     elif drawn is not None:
         numbers = drawn[np.isfinite(drawn)].astype(float)
     return slider(numbers)
 
 
-def slider(numbers: Array) -> Json:
-    """A slider that goes over these numbers in steps that are easy to read."""
+def slider(numbers: Array, middle: float | None = None) -> Json:
+    """A slider that goes over these numbers in steps that are easy to read, by 1 over whole numbers; middle: where it
+    starts, by default their median."""
     if not len(numbers):
         return {"start": 0.0, "low": 0.0, "high": 1.0, "step": 0.01}
     low, high = float(numbers.min()), float(numbers.max())
     width = high - low or max(abs(high), 1.0)
     step = 10.0 ** math.floor(math.log10(width / 100)) if 0 < width < 1e300 else 1.0
-    if bool(np.all(numbers == np.round(numbers))) and step < 1 <= width:
+    if bool(np.all(numbers == np.round(numbers))) and 1 <= width < 1e15:
         step = 1.0
     if low == high:  # nowhere to slide to
         return {"start": low, "low": low, "high": low, "step": step}
-    middle = float(np.median(numbers))
+    middle = float(np.median(numbers)) if middle is None else middle
     start = round(middle / step) * step if abs(middle / step) < 1e15 else middle
     return {
         "start": float(f"{start:.12g}"),
@@ -119,15 +145,16 @@ def section(classes: Sequence[object], live: bool = False) -> Markup:
         tag("h2", "What if?", id="what-if"),
         tag(
             "p",
-            "Change any value, mark it missing, change the prior: the answer follows at once. It is computed here, by "
-            "the model itself; nothing leaves this page.",
+            "Change any value, mark it missing, change the prior: the prediction follows at once. The model itself "
+            "computes it in this page; nothing leaves it.",
             class_="lead",
         ),
         tag("p", "This part needs a script, which the browser did not run.", id="no-script", class_="note"),
         tag(
             "div",
-            tag("div", _controls(), class_="panel"),
+            tag("p", "", id="said", role="status", aria_live="polite"),
             tag("div", _answers(classes), class_="panel", id="answers"),
+            tag("div", _controls(), class_="panel", id="row-panel"),
             id="play",
             hidden=True,
         ),
@@ -147,8 +174,29 @@ def _controls() -> Child:
                 tag("button", "All missing", type="button", id="clear"),
             ),
             tag("div", id="controls"),
-            tag("p", tag("label", "Another column ", tag("select", id="more")), id="more-line", hidden=True),
+            tag(
+                "p",
+                tag(
+                    "label",
+                    "Another column ",
+                    tag("input", type="search", id="more", list="more-names", autocomplete="off"),
+                ),
+                tag("datalist", id="more-names"),
+                id="more-line",
+                hidden=True,
+            ),
             tag("h3", "The prior"),
+            tag(
+                "p",
+                tag(
+                    "label",
+                    "Class ",
+                    tag("input", type="search", id="prior-of", list="class-names", autocomplete="off"),
+                ),
+                id="prior-line",
+                hidden=True,
+            ),
+            tag("datalist", id="class-names"),
             tag("div", id="priors"),
             tag("p", tag("button", "As learned", type="button", id="learned")),
         ]
@@ -156,12 +204,15 @@ def _controls() -> Child:
 
 
 def _answers(classes: Sequence[object]) -> Child:
-    choice = tag("select", [tag("option", str(label), value=str(k)) for k, label in enumerate(classes)], id="for")
+    first = tag("option", "the predicted class", value="")
+    some = classes if len(classes) <= MOST_OPTIONS else []
+    choice = tag("select", first, [tag("option", str(label), value=str(k)) for k, label in enumerate(some)], id="for")
+    search = tag("input", type="search", id="find-class", list="class-names", autocomplete="off")
     return join(
         [
-            tag("h3", "The answer"),
-            tag("p", "", id="said", role="status", aria_live="polite"),
+            tag("h3", "Probabilities"),
             tag("ul", id="probabilities", class_="bars"),
+            tag("p", tag("label", "Show class ", search), id="find-line", hidden=len(classes) <= MOST_OPTIONS),
             tag("h3", "Evidence"),
             tag("p", tag("label", "For ", choice), " against the rest; ×3 multiplies the odds by 3, ÷3 divides them."),
             tag("ul", id="evidence", class_="bars evidence"),
