@@ -48,7 +48,7 @@ async def call(app: Any, path: str, body: Any = None, method: str | None = None,
     """Asks an application, as an ASGI server would."""
     data = to_bytes(body)
     method = method or ("GET" if body is None else "POST")
-    headers = {"host": "localhost:8000", "content-type": "application/json", **headers}
+    headers = {"host": "localhost:8000", "content_type": "application/json", **headers}
     scope = {
         "type": "http",
         "method": method,
@@ -67,6 +67,11 @@ async def call(app: Any, path: str, body: Any = None, method: str | None = None,
     await app(scope, receive, send)
     start, content = sent
     return Got(start["status"], {k.decode(): v.decode() for k, v in start["headers"]}, content["body"])
+
+
+def lifespan(app: Any) -> Any:
+    """From start to stop, as an ASGI server has it."""
+    return app.router.lifespan_context(app)
 
 
 def ask(app: Any, path: str, body: Any = None, method: str | None = None, **headers: str) -> Got:

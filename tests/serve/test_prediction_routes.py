@@ -16,9 +16,11 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.errors import OptionError
-from tallybayes.serve import Limits, Settings, application, service
+from tallybayes.serve import Limits, Settings, application
+from tallybayes.serve import app as service
+from tallybayes.serve.prediction_routes import PredictionRoutes
 
-from .service import ARROW, LABELS, ROWS, ask, melons
+from .service import ARROW, LABELS, ROWS, ask, call, lifespan, melons
 
 CSV = ",".join(ROWS[0]) + "\n" + "".join(",".join(map(str, r.values())) + "\n" for r in ROWS)
 
@@ -284,7 +286,11 @@ def test_bad_losses(app: Any, loss: Any, said: str) -> None:
 def test_an_explanation_may_be_too_long(app: Any) -> None:
     got = ask(app, "/explain", {"rows": [{}] * 100 + [{}] * 0, "against": "no"})
     assert got.status == 200
-    got = ask(application(Settings(app.settings.path, limits=Limits(cells=100))), "/explain", {"rows": [{}] * 20})
+    got = ask(
+        application(Settings(app.state.service.settings.path, limits=Limits(cells=100))),
+        "/explain",
+        {"rows": [{}] * 20},
+    )
     assert got.status == 413
     assert "Send 6 at a time" in got.json["detail"]
 
@@ -300,15 +306,14 @@ def test_methods(app: Any, path_: str, method: str, status: int) -> None:
     assert ("allow" in got.headers) == (status == 405)
 
 
-def test_a_mistake_of_ours_leaves_no_traceback(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    app = application(Settings(str(path)))
-
-    def broken(_: Any) -> Any:
+def test_a_mistake_of_ours_leaves_no_traceback(
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
         raise RuntimeError("a secret")
 
-    app.asking.predict = broken
-    app.routes["/predict"] = type(app.routes["/predict"])(0, "POST", broken)
-    got = ask(app, "/predict", {"row": {}})
+    monkeypatch.setattr(PredictionRoutes, "_predicted", broken)
+    got = ask(application(Settings(str(path))), "/predict", {"row": {}})
     assert got.status == 500
     assert b"secret" not in got.body
     assert b"Traceback" not in got.body
@@ -316,14 +321,9 @@ def test_a_mistake_of_ours_leaves_no_traceback(path: Path, caplog: pytest.LogCap
     assert number in caplog.text
 
 
-def test_too_little_memory_is_told(path: Path) -> None:
-    app = application(Settings(str(path)))
-
-    def large(_: Any) -> Any:
-        return bytearray(1 << 62)
-
-    app.routes["/predict"] = type(app.routes["/predict"])(0, "POST", large)
-    got = ask(app, "/predict", {"row": {}})
+def test_too_little_memory_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PredictionRoutes, "_predicted", lambda *_: bytearray(1 << 62))
+    got = ask(application(Settings(str(path))), "/predict", {"row": {}})
     assert got.status == 503
     assert got.json["detail"] == "There is not enough memory for this now. Send fewer rows."
 
@@ -421,6 +421,7 @@ def test_a_cell_that_is_refused_is_named(app: Any) -> None:
         ("image/png, */*;q=0.1", "application/json"),
         ("text/*", "text/csv"),
         ("TEXT/CSV", "text/csv"),
+        ("", "application/json"),
         ("text/html, text/csv;q=0.9, application/json;q=0.8", "text/csv"),
     ],
 )
@@ -513,56 +514,37 @@ def told(app: Any, messages: list[Any]) -> list[Any]:
     return sent
 
 
-def test_what_is_no_request_is_closed(app: Any) -> None:
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def receive() -> Any:
-        return {"type": "websocket.connect"}
-
-    asyncio.run(app({"type": "websocket", "path": "/predict"}, receive, send))
-    assert sent == [{"type": "websocket.close", "code": 1000}]
-
-
 def test_a_service_is_ready_between_start_and_stop(path: Path) -> None:
-    from .service import call
-
     async def go() -> list[int]:
         app = application(Settings(str(path)))
         found = [(await call(app, "/readyz")).status]
-        await app.start()
-        found.append((await call(app, "/readyz")).status)
-        await app.stop()
+        async with lifespan(app):
+            found.append((await call(app, "/readyz")).status)
         return [*found, (await call(app, "/readyz")).status]
 
     assert asyncio.run(go()) == [503, 200, 503]
 
 
 def test_a_model_file_that_is_gone_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from .service import call
-
     monkeypatch.setattr(service, "EVERY", 0.01)
     path = melons(tmp_path)
 
     async def go() -> None:
         app = application(Settings(str(path)))
-        await app.start()
-        path.unlink()
-        looked = asyncio.Event()
-        true = app.live.replaced
-        loop = asyncio.get_running_loop()
-        app.live.replaced = lambda: [true(), loop.call_soon_threadsafe(looked.set)][0]
-        await looked.wait()
-        assert (await call(app, "/predict", {"row": ROWS[0]})).json["prediction"] == "yes"
-        tb.save(tb.NaiveBayes().fit(ROWS, ["yes" if v == "no" else "no" for v in LABELS]), path)
-        for _ in range(1000):
-            if (await call(app, "/model")).json["generation"] == 2:
-                break
-            await asyncio.sleep(0.01)
-        assert (await call(app, "/predict", {"row": ROWS[0]})).json["prediction"] == "no"
-        await app.stop()
+        async with lifespan(app):
+            path.unlink()
+            looked = asyncio.Event()
+            live = app.state.service.live
+            true, loop = live.replaced, asyncio.get_running_loop()
+            live.replaced = lambda: [true(), loop.call_soon_threadsafe(looked.set)][0]
+            await looked.wait()
+            assert (await call(app, "/predict", {"row": ROWS[0]})).json["prediction"] == "yes"
+            tb.save(tb.NaiveBayes().fit(ROWS, ["yes" if v == "no" else "no" for v in LABELS]), path)
+            for _ in range(1000):
+                if (await call(app, "/model")).json["generation"] == 2:
+                    break
+                await asyncio.sleep(0.01)
+            assert (await call(app, "/predict", {"row": ROWS[0]})).json["prediction"] == "no"
 
     asyncio.run(go())
 
@@ -632,7 +614,7 @@ def test_a_row_of_very_many_columns_is_described_in_general(tmp_path: Path) -> N
     assert ask(app, "/predict", {"row": {f"x{j}": 0.0 for j in range(2000)}}).status == 200
 
 
-@pytest.mark.parametrize("package", ["msgspec", "pyarrow"])
+@pytest.mark.parametrize("package", ["msgspec", "starlette", "pyarrow"])
 def test_a_service_without_its_packages_says_which_extra_has_them(
     package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

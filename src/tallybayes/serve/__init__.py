@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from tallybayes.serve.service_settings import Limits, Settings
 
 if TYPE_CHECKING:
-    from tallybayes.serve.service import Service
+    from starlette.applications import Starlette
 
 __all__ = ["Limits", "Settings", "application"]
 
 
-def application(settings: Settings) -> Service:
+def application(settings: Settings) -> Starlette:
     """Make an ASGI application that answers for a model file.
 
     The model is loaded at once, so that a file that holds none is told here and not to the first client.
@@ -28,8 +28,9 @@ def application(settings: Settings) -> Service:
 
     Returns
     -------
-    Service
-        The application: hand it to uvicorn, hypercorn or another ASGI server. One with `learn` belongs to one process.
+    Starlette
+        The application: hand it to uvicorn, hypercorn or another ASGI server, or mount it in one of your own. One with
+        `learn` and no `store` belongs to one process.
 
     Raises
     ------
@@ -46,13 +47,13 @@ def application(settings: Settings) -> Service:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]), f"{folder}/model.tb")
     ...     app = application(Settings(f"{folder}/model.tb"))
-    >>> sorted(app.routes)[:3]
-    ['/', '/decide', '/description']
+    >>> [route.path for route in app.routes][:3]
+    ['/predict', '/explain', '/decide']
     """
     require()
-    from tallybayes.serve.service import make_service
+    from tallybayes.serve.app import Service
 
-    return make_service(settings)
+    return Service(settings).app
 
 
 def require() -> None:
@@ -61,6 +62,8 @@ def require() -> None:
 
     try:
         import msgspec  # noqa: F401
+        import prometheus_client  # noqa: F401
         import pyarrow  # noqa: F401
+        import starlette  # noqa: F401
     except ImportError as e:
         raise OptionError(f"{e}. The service needs more than the library: pip install 'tallybayes[serve]'.") from None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from tallybayes.errors import ForgetError, TableError, TallybayesError, brief
 
-TYPE = b"application/problem+json"
+TYPE = "application/problem+json"
 LONGEST = 2000  # characters of a sentence
-Headers = Sequence[tuple[bytes, bytes]]
+Headers = Mapping[str, str]
 
 TITLES = {
     400: "The body is not what its type says",
@@ -51,20 +52,19 @@ WORDS = tuple(
 )
 
 
-class HttpError(Exception):
-    """A request that is refused.
+class Problem(msgspec.Struct, omit_defaults=True):
+    """What is wrong with a request (RFC 9457), and the cell that it is about, if it is about one."""
 
-    Parameters
-    ----------
-    status : int
-        The HTTP status.
-    detail : str
-        What was got, what is allowed, what to do.
-    column, row, value : optional
-        What it is about, if it is about one cell.
-    headers : sequence of (bytes, bytes)
-        What else the answer says.
-    """
+    title: str
+    status: int
+    detail: str
+    column: str | UnsetType = UNSET
+    row: int | UnsetType = UNSET
+    value: str | UnsetType = UNSET
+
+
+class HttpError(Exception):
+    """A request that is refused. column, row, value: what it is about, if it is about one cell."""
 
     def __init__(
         self,
@@ -74,26 +74,17 @@ class HttpError(Exception):
         column: str | None = None,
         row: int | None = None,
         value: object = None,
-        headers: Headers = (),
+        headers: Headers | None = None,
     ) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.headers = status, detail, headers
+        self.status, self.detail, self.headers = status, detail, dict(headers or {})
         self.column, self.row, self.value = column, row, value
 
-    def body(self) -> bytes:
-        """The JSON object."""
-        found: dict[str, object] = {
-            "title": TITLES[self.status],
-            "status": self.status,
-            "detail": self.detail[:LONGEST],
-        }
-        if self.column is not None:
-            found["column"] = self.column
-        if self.row is not None:
-            found["row"] = self.row
-        if self.value is not None:
-            found["value"] = brief(self.value)
-        return msgspec.json.encode(found)
+    def problem(self) -> Problem:
+        """What the response says."""
+        unset = {"column": self.column, "row": self.row, "value": None if self.value is None else brief(self.value)}
+        given = {name: value for name, value in unset.items() if value is not None}
+        return Problem(TITLES[self.status], self.status, self.detail[:LONGEST], **given)  # type: ignore[arg-type]
 
 
 def in_words(text: str) -> str:

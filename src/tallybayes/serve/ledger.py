@@ -1,87 +1,39 @@
-"""What a service has been learned: the model, its examples, and both on disk, so that a killed process loses nothing.
+"""A model that learns, and its store: every example counted once, whatever happens to the process.
 
-The model file is the snapshot: its notes say which journal it goes with and up to which entry it has learned. The
-journal has every example that is not forgotten, since only whoever has a row can take it out again. A start loads the
-model and replays the entries that came after.
+    learn    the model learns, or refuses; the examples join the transaction of their group; it commits; acknowledged
+    forget   a copy of the model forgets; one transaction overwrites the rows and replaces the snapshot; SQLite's log is
+             emptied; the model file is written anew; acknowledged
 
-    learn     the model learns (or refuses); the entries join the group; the group is synced; acknowledged
-    forget    the rows are read back; the model forgets them; an entry says so, synced; the model file is written;
-              the rows are overwritten in the journal, synced; acknowledged
-
-Killed at any point, what is on disk is the state before or after: an example counts from the moment that its entry is
-whole on disk, and by its number once; rows are overwritten only when no replay can need them. One thread calls all of
-this, one call after the other.
+The store is the truth. With SQLite the model file is a copy of its snapshot, for those who read files; a start that
+finds the copy behind writes it again. With PostgreSQL the file is what the first process started from, never written.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import logging
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from tallybayes.errors import ForgetError, ModelFileError, OptionError
-from tallybayes.estimators.base import TallyClassifier
-from tallybayes.io import load_notes, save
+from tallybayes.estimators.base import GenerativeClassifier
+from tallybayes.io import to_bytes
 from tallybayes.io.atomic_files import sync_folder
 from tallybayes.io.file_lock import held
 from tallybayes.serve.http_errors import HttpError
-from tallybayes.serve.journal import FORGET, LEARN, Entry, Journal
-from tallybayes.serve.live import Known, Live, stamp_of
+from tallybayes.serve.live import Known, Live, read_model, stamp_of
 from tallybayes.serve.purge import without_names
-from tallybayes.serve.request_bodies import Label, Row
+from tallybayes.serve.store import Example, Snapshot, Store, digest, encode, new_name
 
 log = logging.getLogger("tallybayes.serve")
-NOTE = "journal"  # in the notes of the model file
-WASTE = 1 << 20  # bytes that were overwritten before the journal is written anew, if that is half of it
-
-
-class Example(msgspec.Struct, array_like=True):
-    """A row that was learned.
-
-    Parameters
-    ----------
-    id : str
-        What it is called; there is one of each name.
-    row : dict
-        Its values.
-    label : label
-        Its class.
-    time : float
-        When it was learned, in seconds since 1970.
-    subject : str or None, default=None
-        Whom it is about: all examples of one are forgotten by one call.
-    """
-
-    id: str
-    row: Row
-    label: Label
-    time: float
-    subject: str | None = None
-
-
-class Erasure(msgspec.Struct, array_like=True):
-    """What was forgotten: the numbers of entries, and hashes of the ids, so that a late repetition is not learned."""
-
-    numbers: list[int]
-    hashes: list[str]
-    time: float
-
-
-class Place(NamedTuple):
-    """Where an example is in the journal, and a hash of what it says."""
-
-    number: int
-    at: int
-    length: int
-    digest: bytes
-    subject: str | None
+NOTE = "store"  # in the notes of the model file
 
 
 class Learned(NamedTuple):
@@ -91,330 +43,270 @@ class Learned(NamedTuple):
     again: int
 
 
-read_example = msgspec.json.Decoder(Example).decode
-read_erasure = msgspec.json.Decoder(Erasure).decode
-encode = msgspec.json.Encoder(order="sorted").encode
-
-
 class Ledger:
-    """The model and its examples.
+    """The model and its examples. One thread calls all of this, one call after the other.
 
-    Parameters
-    ----------
-    live : Live
-        Where the model is handed to those who ask.
-    told : callable
-        Called with the name of an event and how many times it happened.
+    told: called with the name of an event and how many times it happened.
     """
 
-    def __init__(self, live: Live, told: Callable[[str, int], None]) -> None:
+    def __init__(self, live: Live, told: Callable[[str, int], None], where: str | None = None) -> None:
         self.live, self._told = live, told
         self.path = os.path.realpath(live.path)
+        self.store = Store(where or self.path + ".sqlite")
+        self.model: GenerativeClassifier = live.known.model
+        self.seq = self.unwritten = 0  # the last example learned; how many the snapshot does not have
+        self._behind = False  # whether deleted rows may be left in a file
         self._stack = contextlib.ExitStack()
-        self._stack.enter_context(held(self.path, "tallybayes serve --learn", self._taken))
-        self.journal: Journal | None = None
+        if not self.store.shared:
+            self._stack.enter_context(held(self.path, "tallybayes serve --learn", self._taken))
         try:
             self.restore()
         except BaseException:
+            self.store.close()
             self._stack.close()
             raise
 
     def _taken(self, holder: str) -> None:
         raise OptionError(f"{self.live.path} is being changed by {holder}. One service at a time learns into a model.")
 
-    # --- from disk and to disk ---------------------------------------------------------------------------------
+    # --- from the store ----------------------------------------------------------------------------------------
 
     def restore(self) -> None:
-        """The state as it is on disk: at the start, and after a write that failed."""
-        if self.journal is not None:
-            self.journal.close()
-            self.journal = None
-        self.live.reload_now()
-        if self.live.known.decision is not None:
+        """The state as the store has it: at the start, and after a transaction that failed."""
+        if os.path.exists(self.path + ".journal"):
             raise OptionError(
-                f"{self.live.path} holds a BayesDecision, with its losses; --learn would write the classifier alone. "
-                "Save model.estimator_ into a file of its own, and serve that."
+                f"{self.path}.journal is of version 0.2, which kept examples in a journal. Stop a service of that "
+                "version in order, which writes all of them into the model, and move the journal away."
             )
-        self.model: TallyClassifier = self.live.known.model
-        if self.model.half_life is not None:
-            raise OptionError(
-                f"The rows of {self.live.path} fade (half_life), so that what is left of an example depends on those "
-                "after it, and none could be forgotten by name. Save the model with half_life=None first."
-            )
-        self._notes = load_notes(self.path)
-        self.index: dict[str, Place] = {}
-        self.subjects: dict[str, set[str]] = {}
-        self.forgotten: set[str] = set()
-        self.unwritten = 0  # entries that the model file does not know of
-        self.wasted = 0  # bytes of the journal that were overwritten
-        self.journal = Journal(self.path + ".journal")
-        entries = self.journal.recover()
-        through = self._through(entries)
-        self.number = max([through, *(e.number for e in entries[-1:])])
-        self._replay(entries, through)
-        note = self._notes.get(NOTE)
-        if self.unwritten or not isinstance(note, dict) or note.get("id") != self.journal.id:
+        try:
+            self.store.open()
+        except sqlite3.DatabaseError as e:
+            raise ModelFileError(f"{self.store.where} cannot be used: {e}.") from None
+        self._stamp = stamp_of(self.path)
+        data = Path(self.path).read_bytes()
+        with self.store.transaction():
+            found = self._reconciled(data, self.store.snapshot())
+            self._take(found)
+            self._replay()
+        if not self.store.shared and found.file != hash_of(found.model):
+            self._write(found.model)
+        if self.unwritten and not self.store.shared:
             self.snapshot()
-        self._finish_erasing(entries)
         self._publish()
 
-    def _through(self, entries: Sequence[Entry]) -> int:
-        """Up to which entry the model file has learned."""
-        assert self.journal is not None
-        note = self._notes.get(NOTE)
-        if isinstance(note, dict) and note.get("id") == self.journal.id and isinstance(note.get("through"), int):
-            return int(note["through"])
-        if entries:
+    def _reconciled(self, data: bytes, found: Snapshot | None) -> Snapshot:
+        """The snapshot to start from: the store's, or the model file where that is newer."""
+        known = read_model(io.BytesIO(data))
+        _refuse(self.path, known)
+        note = known.notes.get(NOTE)
+        if found is None:
+            found = Snapshot(new_name(), 0, 0, data, hash_of(data))
+            self.store.put(found)
+        elif hash_of(data) in (found.file, hash_of(found.model)):
+            pass  # in order, or a crash came between the store and the file
+        elif note == {"id": found.store, "seq": found.seq, "epoch": found.epoch}:
+            found = found._replace(model=data, file=hash_of(data))  # `tallybayes learn` has learned into the file
+            self.store.put(found)
+        else:
             raise ModelFileError(
-                f"{self.path} does not know the examples in {self.journal.path}: it was replaced since. To learn the "
-                "new model from now on, move the journal away; to go on with the old one, put it back."
+                f"{self.path} is not the model that learned the examples in {_shown(self.store.where)}: it was "
+                "replaced since. To go on with the old model, put it back; for the new one use another store."
             )
-        return 0
+        return found
 
-    def _replay(self, entries: Sequence[Entry], through: int) -> None:
-        """Enters all examples into the index; the model learns and forgets what it has not yet."""
-        names: dict[int, str] = {}
-        request: list[Example] = []
-        unreadable: set[int] = set()
-        for entry in entries:
-            new = entry.number > through
-            self.unwritten += new
-            if entry.kind == FORGET:
-                erasure = read_erasure(entry.payload or b"")
-                unreadable.difference_update(erasure.numbers)
-                gone = [names[n] for n in erasure.numbers if n in names]
-                if new:
-                    self._forget_all(self._read(gone))
-                self._drop(gone, erasure.hashes)
-            elif entry.payload is None:
-                unreadable.add(entry.number)
-            else:
-                example = read_example(entry.payload)
-                names[entry.number] = example.id
-                self._enter(example, entry.number, entry.at, entry.length)
-                if new:
-                    request.append(example)
-                    if entry.last:
-                        self._learn_all(request)
-                        request = []
-        if unreadable:
-            assert self.journal is not None
-            raise ModelFileError(f"{self.journal.path} is damaged: example number {min(unreadable)} cannot be read.")
+    def _take(self, found: Snapshot) -> None:
+        self.name, self.seq, self.epoch = found.store, found.seq, found.epoch
+        known = read_model(io.BytesIO(found.model))
+        self.model, self._notes, self.unwritten = known.model, known.notes, 0
 
-    def _finish_erasing(self, entries: Sequence[Entry]) -> None:
-        """Overwrites what was forgotten and is still there; writes the journal anew if half of it is zeros."""
-        assert self.journal is not None
-        kept = {place.number for place in self.index.values()}
-        gone = [e for e in entries if e.kind == LEARN and e.number not in kept]
-        left = [(e.at, e.length) for e in gone if e.payload is not None]
-        if left:
-            self.journal.erase(left)
-        self.wasted = sum(e.length for e in gone)
-        self._compact()
+    def _replay(self) -> None:
+        """Learn the examples that the model has not, request by request, as they came."""
+        for _, batch in groupby(self.store.after(self.seq), key=lambda e: e.batch):
+            examples = list(batch)
+            self._learn_all(examples)
+            self.unwritten += len(examples)
+        self.seq = max(self.seq, self.store.last())
 
-    def _compact(self) -> None:
-        assert self.journal is not None
-        if self.wasted < WASTE or 2 * self.wasted < self.journal.end:
-            return
-        kept = {place.number for place in self.index.values()}
-        entries = self.journal.recover()
-        places = self.journal.compact(e for e in entries if e.kind == FORGET or e.number in kept)
-        at = {e.number: e.at for e in places}
-        self.index = {name: place._replace(at=at[place.number]) for name, place in self.index.items()}
-        self.wasted = 0
+    def catch_up(self) -> None:
+        """Learn and forget what other processes did."""
+        if self.store.epoch() != self.epoch:
+            found = self.store.snapshot()
+            assert found is not None
+            self._take(found)
+        self._replay()
+        self._publish()
 
-    def commit(self) -> None:
-        """Sync what was learned since the last time."""
-        assert self.journal is not None
-        if self.journal.waiting:
-            self.journal.sync()
-            self._told("syncs", 1)
+    def check(self) -> None:
+        """Raise ModelFileError if the model file is not the one that was read or written here."""
+        try:
+            same = stamp_of(self.path) == self._stamp
+        except OSError:
+            same = False
+        if not same and not self.store.shared:
+            raise ModelFileError(
+                f"{self.path} was replaced or removed while the service learned into it. What was acknowledged is in "
+                f"{self.store.where}. Put the old file back, or start anew with another store."
+            )
+
+    # --- to the store ------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is learned in the block is committed together; the store's other writers were heard before."""
+        self.check()
+        with self.store.transaction():
+            if self.store.shared:
+                self.catch_up()
+            yield
+        self._told("commits", 1)
 
     def snapshot(self) -> None:
-        """Write the model file, with what it has learned up to now. What it has learned is in the journal first."""
-        self.commit()
-        assert self.journal is not None
-        if stamp_of(self.path) != self.live.stamp:
-            raise ModelFileError(f"{self.path} was replaced by somebody else; what was learned is not written over it.")
-        self._notes = {**self._notes, NOTE: {"id": self.journal.id, "through": self.number}}
+        """Write the model as it is now: into the store, and into its file."""
+        with self.transaction():
+            data = self._dumped(self.model, self.epoch)
+            before = self.store.snapshot()
+            assert before is not None
+            if before.seq < self.seq:  # else another process was faster
+                self.store.put(before._replace(seq=self.seq, epoch=self.epoch, model=data))
+        self._write(data)
+        self.unwritten = 0
+
+    def _dumped(self, model: GenerativeClassifier, epoch: int) -> bytes:
+        return to_bytes(model, notes={**self._notes, NOTE: {"id": self.name, "seq": self.seq, "epoch": epoch}})
+
+    def _write(self, data: bytes) -> None:
+        """The model file, replaced in one step; its hash is noted after."""
+        self._told("snapshots", 1)
+        if self.store.shared:
+            return
+        self.check()
         beside = self.path + ".new"  # a name of its own: what a kill leaves behind the next one overwrites
         with open(beside, "wb") as file:
             shutil.copymode(self.path, beside)
-            save(self.model, file, notes=self._notes)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, self.path)
         sync_folder(os.path.dirname(self.path))
-        self.live.stamp = stamp_of(self.path)
-        self.unwritten = 0
-        self._told("snapshots", 1)
+        self._stamp = stamp_of(self.path)
+        self.store.written(hash_of(data))
 
     def close(self) -> None:
-        """Write what is not written, and let others have the model. With no journal what is on disk is all there is."""
+        """Write what is not written, and let others have the model."""
         try:
-            if self.unwritten and self.journal is not None:
+            if self.unwritten:
                 self.snapshot()
         finally:
-            if self.journal is not None:
-                self.journal.close()
+            self.store.close()
             self._stack.close()
 
-    # --- examples -----------------------------------------------------------------------------------------------
+    # --- examples ----------------------------------------------------------------------------------------------
 
     def learn(self, examples: Sequence[Example]) -> Learned:
-        """Learn all of these or none; they are acknowledged after the next `commit`.
-
-        Parameters
-        ----------
-        examples : sequence of Example
-            What is learned.
-
-        Returns
-        -------
-        Learned
-            How many are new, and how many had been learned before.
-        """
-        assert self.journal is not None
-        fresh = [example for example in examples if self._is_fresh(example)]
+        """Learn all of these or none, inside a transaction."""
+        ids = [e.id for e in examples]
+        known, gone = self.store.find(ids, self.name)
+        for e in examples:
+            if e.id in gone:
+                raise HttpError(409, f"The example {e.id!r:.80} was forgotten. To learn it again, give it another id.")
+            if e.id in known and _content(known[e.id]) != _content(e):
+                raise HttpError(409, f"There is another example called {e.id!r:.80}. Give this one its own id.")
+        fresh = [e for e in examples if e.id not in known]
         if fresh:
             self._learn_all(fresh)
-            for k, example in enumerate(fresh):
-                self.number += 1
-                payload = encode(example)
-                at = self.journal.add(LEARN, k == len(fresh) - 1, self.number, payload)
-                self._enter(example, self.number, at, len(payload))
+            first = self.seq + 1
+            self.store.add((e._replace(seq=first + k, batch=first) for k, e in enumerate(fresh)), self.name)
+            self.seq += len(fresh)
             self.unwritten += len(fresh)
             self._publish()
         return Learned(len(fresh), len(examples) - len(fresh))
 
-    def _is_fresh(self, example: Example) -> bool:
-        known = self.index.get(example.id)
-        if known is not None:
-            if known.digest != _digest(example):
-                raise HttpError(409, f"There is another example called {example.id!r:.80}. Give this one its own id.")
-            return False
-        if self._hash(example.id) in self.forgotten:
-            raise HttpError(
-                409, f"The example {example.id!r:.80} was forgotten. To learn it again, give it another id."
-            )
-        return True
-
     def _learn_all(self, examples: Sequence[Example]) -> None:
-        """Of a new class a copy learns: those who ask hold the model together with the list of its classes."""
+        """Of a new class a copy learns: those who predict hold the model together with the list of its classes."""
         classes = self.model.classes_.tolist()
-        model = self.model if all(one.label in classes for one in examples) else self.model.copy()
+        model = self.model if all(e.label in classes for e in examples) else self.model.copy()
         if len(examples) == 1:
             model.learn_one(examples[0].row, examples[0].label)
         else:
-            model.partial_fit([one.row for one in examples], [one.label for one in examples])
+            model.partial_fit([e.row for e in examples], [e.label for e in examples])
         self.model = model
 
-    def forget(self, ids: Iterable[str]) -> int:
-        """Take these examples out of the model, the model file and the journal; when it returns they are gone.
-
-        Parameters
-        ----------
-        ids : iterable of str
-            Their names.
-
-        Returns
-        -------
-        int
-            How many there were.
-        """
-        assert self.journal is not None
-        self.commit()
-        found = {name: self.index[name] for name in ids if name in self.index}
-        if not found:
-            return 0
-        before = self.model
-        self.model = before.copy()
-        try:
-            self._forget_all(self._read(found))
-        except BaseException:
-            self.model = before
-            raise
-        erasure = Erasure([p.number for p in found.values()], [self._hash(name) for name in found], time.time())
-        self.number += 1
-        self.journal.add(FORGET, True, self.number, encode(erasure))
-        self.commit()
-        self.unwritten += 1
-        self._publish()
-        self._drop(found, erasure.hashes)
-        self.snapshot()
-        self.journal.erase((place.at, place.length) for place in found.values())
-        self.wasted += sum(place.length for place in found.values())
-        self._compact()
-        return len(found)
-
-    def _forget_all(self, examples: Sequence[Example]) -> None:
-        self.model.forget([one.row for one in examples], [one.label for one in examples])
-        if not self.model.class_count_.sum() > 0:
-            raise ForgetError("The model would have no rows left. Delete its file and its journal instead.")
-        self.model = without_names(self.model, [one.row for one in examples])
-
-    def was_forgotten(self, name: str) -> bool:
-        """Whether there was an example of this name that was forgotten.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-
-        Returns
-        -------
-        bool
-            True if there was.
-        """
-        return self._hash(name) in self.forgotten
-
-    def examples(self, names: Iterable[str]) -> list[Example]:
-        """Give some examples as they were learned.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Their names, all of which are known.
-
-        Returns
-        -------
-        list of Example
-            In this order.
-        """
-        self.commit()
-        return self._read(names)
-
-    def _read(self, names: Iterable[str]) -> list[Example]:
-        assert self.journal is not None
-        return [read_example(self.journal.read(self.index[name].at, self.index[name].length)) for name in names]
-
-    # --- who is who --------------------------------------------------------------------------------------------
-
-    def _enter(self, example: Example, number: int, at: int, length: int) -> None:
-        self.index[example.id] = Place(number, at, length, _digest(example), example.subject)
-        if example.subject is not None:
-            self.subjects.setdefault(example.subject, set()).add(example.id)
-
-    def _drop(self, names: Iterable[str], hashes: Iterable[str]) -> None:
-        for name in names:
-            subject = self.index.pop(name).subject
+    def forget(self, ids: Sequence[str] | None, subject: str | None) -> dict[str, object]:
+        """Take examples out of the model, the store and the model file; when it returns they are gone."""
+        data = b""
+        with self.transaction():
             if subject is not None:
-                self.subjects[subject].discard(name)
-                if not self.subjects[subject]:
-                    del self.subjects[subject]
-        self.forgotten.update(hashes)
+                found = {e.id: e for e in self.store.after(0, subject=digest(subject, self.name))}
+                ids, already = list(found), set[str]()
+            else:
+                ids = list(dict.fromkeys(ids or ()))
+                found, already = self.store.find(ids, self.name)
+            if found:
+                before = self.store.snapshot()
+                assert before is not None
+                model = forgotten(self.model, list(found.values()))
+                data = self._dumped(model, self.epoch + 1)
+                self.store.delete(found.values())
+                self.store.put(before._replace(seq=self.seq, epoch=self.epoch + 1, model=data))
+        if found:
+            self.model, self.epoch, self.unwritten, self._behind = model, self.epoch + 1, 0, True
+            self._publish()
+        if self._behind:  # also for a repetition of a request that failed here
+            self.store.scrub()
+            self._write(data or self._dumped(self.model, self.epoch))
+            self._behind = False
+        unknown = [name for name in ids if name not in found and name not in already]
+        return {"forgotten": len(found), "already": len(already), "unknown": unknown}
 
-    def _hash(self, name: str) -> str:
-        """A name that says nothing to whoever does not have it already."""
-        assert self.journal is not None
-        return hashlib.blake2b(name.encode(), key=bytes.fromhex(self.journal.id), digest_size=16).hexdigest()
+    def page(self, after: str | None, limit: int, subject: str | None) -> tuple[list[Example], int, bool]:
+        """Examples in their order, how many there are in all, and whether there are more after these."""
+        first = 0
+        if after is not None:
+            known, _ = self.store.find([after], self.name)
+            if after not in known:
+                raise HttpError(404, f"There is no example {after!r:.80} to go on after.")
+            first = known[after].seq
+        key = None if subject is None else digest(subject, self.name)
+        found = self.store.after(first, limit + 1, key)
+        return found[:limit], self.store.count(key), len(found) > limit
 
     def _publish(self) -> None:
-        """Hands the model to those who ask, if it is another."""
-        known = self.live.known
-        if known.model is not self.model:
-            self.live.known = Known(self.model, known.target, known.generation + 1)
+        """Hands the model to those who predict, if it is another."""
+        if self.live.known.model is not self.model:
+            self.live.replace(self.model)
 
 
-def _digest(example: Example) -> bytes:
-    return hashlib.blake2b(encode([example.row, example.label, example.subject]), digest_size=16).digest()
+def forgotten(model: GenerativeClassifier, examples: Sequence[Example]) -> GenerativeClassifier:
+    """A copy of the model that has forgotten these."""
+    found = model.copy()
+    found.forget([e.row for e in examples], [e.label for e in examples])
+    if not found.class_count_.sum() > 0:
+        raise ForgetError("The model would have no rows left. Delete its file and its store instead.")
+    return without_names(found, [e.row for e in examples])
+
+
+def _refuse(path: str, known: Known) -> None:
+    if known.decision is not None:
+        raise OptionError(
+            f"{path} holds a BayesDecision, with its losses; --learn would write the classifier alone. "
+            "Save model.estimator_ into a file of its own, and serve that."
+        )
+    if known.model.half_life is not None:
+        raise OptionError(
+            f"The rows of {path} fade (half_life), so that what is left of an example depends on those "
+            "after it, and none could be forgotten by name. Save the model with half_life=None first."
+        )
+
+
+def _content(e: Example) -> bytes:
+    return encode([e.row, e.label, e.subject])
+
+
+def hash_of(data: bytes) -> str:
+    """Of the bytes of a model file."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _shown(where: str) -> str:
+    """An address without its password."""
+    return where.rpartition("@")[2]

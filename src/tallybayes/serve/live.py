@@ -1,7 +1,8 @@
-"""The model that is served: loaded, made ready, and replaced as a whole when its file is."""
+"""The model that is served: loaded, compiled, and replaced as a whole when its file is."""
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import time
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io import load, load_notes
 from tallybayes.io.decision_documents import classifier_inside, decision_of
 from tallybayes.serve.request_tables import Columns
@@ -26,10 +27,11 @@ Stamp = tuple[int, int, int]
 class Known:
     """A model and what requests look up of it. A request takes one, once, and keeps it to its end."""
 
-    model: TallyClassifier
+    model: GenerativeClassifier
     target: str | None = None
     generation: int = 1
-    decision: BayesDecision | None = None  # whose losses /decide takes if a question has none
+    decision: BayesDecision | None = None  # whose losses /decide takes if a request has none
+    notes: Mapping[str, object] = field(default_factory=dict)
     since: float = field(default_factory=time.time)
     labels: list[object] = field(init=False)
     by_text: Mapping[str, object] = field(init=False)
@@ -42,13 +44,15 @@ class Known:
         object.__setattr__(self, "columns", Columns.of(self.model.schema_))
 
 
-def read_model(path: str, generation: int = 1) -> Known:
+def read_model(file: str | io.BytesIO, generation: int = 1) -> Known:
     """The model of a file, compiled, so that the first request does not wait for it."""
-    found, notes = load(path), load_notes(path)
-    decision = decision_of(found)
-    model = found if isinstance(found, TallyClassifier) else classifier_inside(found)
+    found = load(file)
+    if isinstance(file, io.BytesIO):
+        file.seek(0)
+    notes = load_notes(file)
     target = notes.get("target")
-    known = Known(model, target if isinstance(target, str) else None, generation, decision)
+    model = found if isinstance(found, GenerativeClassifier) else classifier_inside(found)
+    known = Known(model, target if isinstance(target, str) else None, generation, decision_of(found), notes)
     _ = model.one_row, model.predictor_
     return known
 
@@ -71,20 +75,20 @@ class Live:
         """Whether the file is another one than the one that was read."""
         try:
             return stamp_of(self.path) != self.stamp
-        except OSError:  # between two names, or gone: what is loaded goes on answering
+        except OSError:  # between two names, or gone: what is loaded stays in use
             return False
-
-    def reload_now(self) -> None:
-        """Take over the file as it is now."""
-        self.stamp = stamp_of(self.path)
-        self.known = read_model(self.path, self.known.generation + 1)
 
     def reload(self) -> bool:
-        """Take over the file as it is now; a file that holds no model is told once, and the old one stays."""
+        """Take over the file as it is now; one that holds no model is logged once, and the old model stays."""
         try:
-            self.reload_now()
+            self.stamp = stamp_of(self.path)
+            self.known = read_model(self.path, self.known.generation + 1)
         except (ValueError, OSError) as e:
-            log.warning("the model file was replaced by one that cannot be served; the old one goes on: %s", e)
+            log.warning("the model file was replaced by one that cannot be served; the old model stays in use: %s", e)
             return False
-        log.info("the model file was replaced; the new one is served")
+        log.info("the model file was replaced; the new model is in use")
         return True
+
+    def replace(self, model: GenerativeClassifier) -> None:
+        """Serve this model, which was learned online, from now on."""
+        self.known = Known(model, self.known.target, self.known.generation + 1)

@@ -1,84 +1,190 @@
-"""What a browser is shown at `/`: the what-if page of the live model, which asks for the model as it is now."""
+"""The live page at `/`: a control for each column; it asks the server for the prediction and its evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import math
+from datetime import UTC, datetime, timedelta
+from html import escape
+from importlib.resources import files
+from typing import Literal
 
+import msgspec
+import numpy as np
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tallybayes.errors import OptionError, TallybayesError
 from tallybayes.model.predictor import Predictor
 from tallybayes.serve.live import Known, Live
-from tallybayes.serve.wire import Answer, Request
+from tallybayes.serve.request_bodies import Cell
+from tallybayes.serve.responses import answer, encode
+from tallybayes.utils.array_types import Array
 
-HTML = b"text/html; charset=utf-8"
-DESCRIPTION = "/description"  # where the page asks for the model
-# The page itself says what may run in it; that nobody may frame it can only be said here.
-HEADERS = (
-    (b"content-security-policy", b"frame-ancestors 'none'"),
-    (b"referrer-policy", b"no-referrer"),
+DRAWN = 1000  # rows drawn from the model, for ranges and usual values
+MOST_LEVELS = 2000  # that a control offers
+MOST_RANKED = 4000  # columns times classes whose mutual information is computed
+DAYS = "days since 1970"  # the part of a date that tells the day
+# Nothing but what this server sends may run or be loaded, and nobody may frame the page.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
+HTML = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><link rel="stylesheet" href="page.css"><link rel="icon" href="data:,"></head>
+<body><header><h1>{title}</h1><p id="learned" class="soft"></p></header>
+<main><noscript><p>This page needs JavaScript. <a href="openapi.json">openapi.json</a> describes the service itself.</p>
+</noscript></main><script src="page.js"></script></body></html>
+"""
 
 
-class Pages:
-    """The page and the description that its script reads, each made once for a model as it is."""
+class Control(msgspec.Struct, omit_defaults=True):
+    """How a column is set on the page. usual: a median or the most frequent level of rows drawn from the model."""
+
+    name: str
+    kind: Literal["number", "category", "text", "date", "datetime-local", "time"]
+    usual: Cell = None
+    low: float | UnsetType = UNSET
+    high: float | UnsetType = UNSET
+    step: float | UnsetType = UNSET
+    levels: list[Cell] | UnsetType = UNSET
+    information: float = 0.0
+
+
+class Page:
+    """Handlers of the page and what it loads."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._page, self._described = _Kept(_page), _Kept(_description)
+        self._made: tuple[Predictor | None, bytes] = (None, b"")
+        here = files("tallybayes.serve")
+        self._files = {name: (here / name).read_bytes() for name in ("page.js", "page.css")}
 
-    def page(self, _: Request) -> Answer:
-        """Give the what-if page; of a model without a form for a page, what it learned.
+    async def html(self, request: Request) -> Response:
+        """The page."""
+        known = self._live.known
+        title = type(known.model).__name__ + (f": {known.target}" if known.target else "")
+        found = answer(request, HTML.format(title=escape(title)).encode(), kind="text/html; charset=utf-8")
+        found.headers.update({"content-security-policy": POLICY, "referrer-policy": "no-referrer"})
+        return found
 
-        Parameters
-        ----------
-        _ : Request
-            It says nothing more.
+    async def script(self, request: Request) -> Response:
+        """Its script."""
+        return answer(request, self._files["page.js"], kind="text/javascript; charset=utf-8")
 
-        Returns
-        -------
-        Answer
-            What goes back.
-        """
-        return Answer(self._page.of(self._live.known), HTML, headers=HEADERS)
+    async def style(self, request: Request) -> Response:
+        """Its style."""
+        return answer(request, self._files["page.css"], kind="text/css; charset=utf-8")
 
-    def description(self, _: Request) -> Answer:
-        """Give the model as `to_json` writes it.
+    async def controls(self, request: Request) -> Response:
+        """What each control offers, the most informative column first; made once for a model as it is."""
+        known = self._live.known
+        if self._made[0] is not known.model.predictor_:
+            made = await asyncio.get_running_loop().run_in_executor(None, controls, known)
+            self._made = (known.model.predictor_, encode(made))
+        return answer(request, self._made[1])
 
-        Parameters
-        ----------
-        _ : Request
-            It says nothing more.
+    async def description(self, request: Request) -> Response:
+        """The model as `to_json` writes it."""
+        from tallybayes.export import to_json
 
-        Returns
-        -------
-        Answer
-            What goes back.
-        """
-        return Answer(self._described.of(self._live.known))
-
-
-class _Kept:
-    """What was made last, until the model has learned something."""
-
-    def __init__(self, make: Callable[[Known, Predictor], bytes]) -> None:
-        self._make = make
-        self._last: tuple[Predictor | None, bytes] = (None, b"")
-
-    def of(self, known: Known) -> bytes:
-        predictor = known.model.predictor_
-        before, made = self._last
-        if before is not predictor:
-            made = self._make(known, predictor)
-            self._last = (predictor, made)
-        return made
+        found = await asyncio.get_running_loop().run_in_executor(None, to_json, self._live.known.model.predictor_)
+        return answer(request, found.encode())
 
 
-def _page(known: Known, predictor: Predictor) -> bytes:
-    from tallybayes.reports import page
+def controls(known: Known) -> list[Control]:
+    """A control for each column that a row may have, the most informative first."""
+    schema, predictor = known.model.schema_, known.model.predictor_
+    drawn, y = _drawn(predictor)
+    told = _information(known, drawn, y)
+    at = {schema.name(j): j for j in range(schema.d)}
+    found: list[Control] = []
+    for j, column in enumerate(schema.expansion or ()):
+        if column.what == "column" or column.what == "id":
+            continue
+        parts = [k for k in map(at.get, column.columns(j)) if k is not None]
+        name = column.name or f"x{j}"
+        made = Control(name, "text", information=max((told.pop(k, 0.0) for k in parts), default=0.0))
+        for k in parts:
+            del at[schema.name(k)]
+        if column.what in ("date", "datetime"):
+            made.kind = "date" if column.what == "date" else "datetime-local"
+            days = next((drawn.get(k) for k in parts if schema.name(k).endswith(DAYS)), None)
+            if days is not None and len(days):
+                day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=math.floor(float(np.median(days))))
+                made.usual = day.strftime("%Y-%m-%d" + ("" if column.what == "date" else "T12:00"))
+        elif column.what == "time":
+            made.kind = "time"
+        found.append(made)
+    found += [_control(known, name, j, drawn.get(j), told.get(j, 0.0)) for name, j in at.items()]
+    return sorted(found, key=lambda control: -control.information)
 
-    title = predictor.options.who + (f": {known.target}" if known.target else "")
-    return page(predictor, title=title, refresh=DESCRIPTION[1:]).encode()
+
+def _control(known: Known, name: str, j: int, drawn: Array | None, information: float) -> Control:
+    schema = known.model.schema_
+    if schema.kinds[j] == "text":
+        return Control(name, "text", information=information)
+    if j in schema.levels:
+        labels = list(schema.levels[j].labels)
+        codes = np.empty(0, int) if drawn is None else drawn[(drawn >= 0) & (drawn < len(labels))].astype(int)
+        usual = _plain(labels[int(np.bincount(codes).argmax())]) if len(codes) else None
+        levels = [_plain(v) for v in labels[:MOST_LEVELS]]
+        return Control(name, "category", usual, levels=levels, information=information)
+    cuts = schema.cuts.get(j)
+    numbers = np.empty(0) if drawn is None else drawn[np.isfinite(drawn)].astype(float)
+    low, high = (cuts.low, cuts.high) if cuts is not None else (0.0, 1.0)
+    if not (math.isfinite(low) and math.isfinite(high)) or cuts is None:
+        low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
+    points = np.empty(0) if cuts is None else np.asarray(cuts.points)
+    if cuts is not None and len(numbers):  # codes of bins were drawn: the middle of each stands for it
+        edges = np.array([low, *points, high])
+        codes = np.clip(numbers, 0, len(points)).astype(int)
+        numbers = (edges[codes] + edges[codes + 1]) / 2
+    whole = schema.kinds[j] == "count" or (len(points) > 0 and low == round(low) and bool(np.all(points % 0.5 == 0)))
+    width = high - low or max(abs(high), 1.0)
+    step = 1.0 if whole else 10.0 ** math.floor(math.log10(width / 100)) if 0 < width < 1e300 else 1.0
+    middle = float(np.median(numbers)) if len(numbers) else (low + high) / 2
+    usual = float(f"{round(middle / step) * step:.12g}") if abs(middle / step) < 1e15 else middle
+    first, last = float(f"{math.floor(low / step) * step:.12g}"), float(f"{math.ceil(high / step) * step:.12g}")
+    return Control(name, "number", usual, first, last, step, information=information)
 
 
-def _description(_: Known, predictor: Predictor) -> bytes:
-    from tallybayes.export import to_json
+def _plain(value: object) -> Cell:
+    found = value.item() if isinstance(value, np.generic) else value
+    return found if isinstance(found, str | bool | int) or (isinstance(found, float) and math.isfinite(found)) else None
 
-    return to_json(predictor).encode()
+
+def _information(known: Known, drawn: dict[int, Array], y: Array) -> dict[int, float]:
+    """How informative each column is: its mutual information with the class, or, where that would take long, the share
+    of the variance of its drawn values (or codes) that is between the classes."""
+    try:
+        if len(known.labels) * known.columns.schema.d <= MOST_RANKED:
+            told = known.model.explain().information
+            return {j: float(value) if math.isfinite(value) else 0.0 for j, value in enumerate(told)}
+    except TallybayesError:
+        pass
+    found = {}
+    for j, values in drawn.items():
+        numbers = np.nan_to_num(values.astype(float))
+        weight = np.bincount(y)
+        means = np.bincount(y, numbers) / np.maximum(weight, 1)
+        spread = float(numbers.var())
+        found[j] = float(weight @ (means - numbers.mean()) ** 2 / len(y) / spread) if spread > 0 else 0.0
+    return found
+
+
+def _drawn(predictor: Predictor) -> tuple[dict[int, Array], Array]:
+    """Values of each column as the model draws them: numbers, or codes; and the classes of the draws."""
+    fitted, rng = predictor.fitted, np.random.default_rng(0)
+    share = np.exp(fitted.prior - fitted.prior.max())
+    y = rng.choice(fitted.K, size=DRAWN, p=share / share.sum()).astype(np.int32)
+    found: dict[int, Array] = {}
+    for term in fitted.terms:
+        try:
+            drawn = term.distribution.sample(term.params, y, rng)
+        except OptionError:
+            continue
+        found |= dict(zip(term.columns, drawn, strict=True))
+    return found, y

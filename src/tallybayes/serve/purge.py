@@ -14,14 +14,14 @@ import numpy as np
 
 from tallybayes.data.schema import Levels
 from tallybayes.distributions.capabilities import LevelCounts, LevelWeights, capability
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 
 FAR = -(2**62)  # where numbers are found that nobody uses as a category
 
 
-def without_names(model: TallyClassifier, rows: Sequence[Mapping[str, object]]) -> TallyClassifier:
+def without_names(model: GenerativeClassifier, rows: Sequence[Mapping[str, object]]) -> GenerativeClassifier:
     """The model without the names of categories that were in these rows, which it has forgotten, and in no others."""
     fitted = model.fitted_
     levels = {}

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from math import isfinite
 from typing import Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from starlette.requests import Request
 
 from tallybayes.errors import brief
 from tallybayes.serve.http_errors import HttpError
+from tallybayes.serve.service_settings import Limits
 
 Cell = None | bool | int | float | str
 Row = dict[str, Cell]
 Label = bool | int | float | str
 Shares = Literal["uniform", "laplace"] | dict[str, float] | list[float]
-JSON = b"application/json"
+JSON = "application/json"
+CLOSE = {"connection": "close"}
+MOST_DIGITS = 20  # of a length; servers refuse what is none, and whatever it says the body is counted
 FORMS = ': one row goes under "row", many under "rows", each an object of values by column.'
 
 
@@ -153,13 +158,33 @@ def _plain(text: str) -> str:
     return text.replace(" - at `$.", " at `").replace(" - at `$`", "").replace("[...]", ".*")
 
 
-def form_of(content_type: bytes | None) -> bytes:
+def form_of(content_type: str | None) -> str:
     """The media type of a body, without parameters; what is not UTF-8 is refused."""
     if content_type is None or content_type == JSON:
         return JSON
-    kind, *parameters = (part.strip().lower() for part in content_type.split(b";"))
+    kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
     for parameter in parameters:
-        name, _, value = parameter.partition(b"=")
-        if name == b"charset" and value.strip(b'"') not in (b"utf-8", b"utf8", b"us-ascii"):
+        name, _, value = parameter.partition("=")
+        if name == "charset" and value.strip('"') not in ("utf-8", "utf8", "us-ascii"):
             raise HttpError(415, "Text is taken in UTF-8 only.")
     return kind
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """The whole body, or 413 for one that is too long, 408 for one that takes too long."""
+    length = request.headers.get("content-length", "")
+    too_long = HttpError(413, f"The body is longer than {limits.body:,} bytes. Send the rows in parts.", headers=CLOSE)
+    if length.isdigit() and len(length) < MOST_DIGITS and int(length) > limits.body:
+        raise too_long
+    parts, total = [], 0
+    try:
+        async with asyncio.timeout(limits.seconds):
+            async for part in request.stream():
+                total += len(part)
+                if total > limits.body:
+                    raise too_long
+                parts.append(part)
+    except TimeoutError:
+        said = f"The body was not there within {limits.seconds:g} seconds. Send it faster, or in parts."
+        raise HttpError(408, said, headers=CLOSE) from None
+    return b"".join(parts)

@@ -18,7 +18,7 @@ from pyarrow import csv
 
 from tallybayes import _core
 from tallybayes.cli.column_types import type_of_labels
-from tallybayes.cli.table_files import GAPS
+from tallybayes.cli.table_files import NULL_VALUES
 from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import TableError, did_you_mean, listing
@@ -26,8 +26,8 @@ from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.request_bodies import JSON, Cell, Question, Row
 from tallybayes.serve.service_settings import Limits
 
-CSV = b"text/csv"
-ARROW = b"application/vnd.apache.arrow.stream"
+CSV = "text/csv"
+ARROW = "application/vnd.apache.arrow.stream"
 FORMS = (JSON, CSV, ARROW)
 BAD_CELL = r"CSV column #(\d+)(?: \('.*?'\))?: (?:Row #(\d+): )?CSV conversion error to (.+?): (.*)"
 RECORD_BATCH, DICTIONARY_BATCH = 3, 2  # in the header of a message of Arrow
@@ -193,7 +193,9 @@ def from_csv(body: bytes, columns: Columns, limits: Limits) -> tuple[Table | Non
             pa.py_buffer(body),
             csv.ReadOptions(use_threads=False, block_size=len(body) + 1),  # as one block: any length of row
             csv.ParseOptions(newlines_in_values=True),
-            csv.ConvertOptions(null_values=list(GAPS), strings_can_be_null=True, column_types=dict(columns.types)),
+            csv.ConvertOptions(
+                null_values=list(NULL_VALUES), strings_can_be_null=True, column_types=dict(columns.types)
+            ),
         )
     except (pa.ArrowException, UnicodeDecodeError) as e:
         raise _bad_csv(str(e), body) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
@@ -13,13 +13,14 @@ import pyarrow as pa
 from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 from pyarrow import csv
+from starlette.requests import Request
+from starlette.responses import Response
 
 from tallybayes.decision import Losses
 from tallybayes.errors import listing
 from tallybayes.estimators.loss import read_loss
-from tallybayes.estimators.predicting import other_start
 from tallybayes.serve.http_errors import HttpError
-from tallybayes.serve.request_bodies import JSON, Decide, Explain, Question
+from tallybayes.serve.request_bodies import JSON, Cell, Decide, Explain, Label
 from tallybayes.serve.request_tables import ARROW, CSV
 
 if TYPE_CHECKING:
@@ -29,6 +30,107 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 encode = msgspec.json.Encoder().encode
 REST = "*"  # of the truths, in a loss
+ROWS = "tallybayes.rows"  # in a scope: how many rows the response is about
+Unbounded = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
+Notes = list[str] | UnsetType
+
+
+class Prediction(msgspec.Struct, omit_defaults=True):
+    """The class of one row, and the probability of each class. notes: what should be known besides."""
+
+    classes: list[Label]
+    prediction: Label
+    probability: list[float]
+    notes: Notes = UNSET
+
+
+class Predictions(msgspec.Struct, omit_defaults=True):
+    """The same of many rows."""
+
+    classes: list[Label]
+    predictions: list[Label]
+    probabilities: list[list[float]]
+    notes: Notes = UNSET
+
+
+class Evidence(msgspec.Struct):
+    """What a column adds to the log-odds of each class."""
+
+    column: str
+    value: Cell
+    contribution: list[Unbounded]
+
+
+class Explained(msgspec.Struct):
+    """A row: log_odds is prior plus the contributions of all columns."""
+
+    prediction: Label
+    probability: list[float]
+    prior: list[Unbounded]
+    log_odds: list[Unbounded]
+    evidence: list[Evidence]
+    text: str
+
+
+class Explanation(msgspec.Struct, omit_defaults=True):
+    """The evidence, row by row."""
+
+    classes: list[Label]
+    rows: list[Explained]
+    notes: Notes = UNSET
+
+
+class Decision(msgspec.Struct, omit_defaults=True):
+    """The decision with the smallest expected loss (null: rejected), and the expected loss of each answer."""
+
+    answers: list[Label]
+    decision: Label | None
+    risk: list[Unbounded]
+    notes: Notes = UNSET
+
+
+class Decisions(msgspec.Struct, omit_defaults=True):
+    """The same of many rows."""
+
+    answers: list[Label]
+    decisions: list[Label | None]
+    risks: list[list[Unbounded]]
+    notes: Notes = UNSET
+
+
+class Column(msgspec.Struct, omit_defaults=True):
+    """A column of the model; of a categorical one its first levels."""
+
+    name: str
+    kind: str
+    n_levels: int | UnsetType = UNSET
+    levels: list[Cell] | UnsetType = UNSET
+
+
+class Model(msgspec.Struct):
+    """What is served. one_row: 'compiled', or why one row takes longer; generation: how many models were served."""
+
+    estimator: str
+    target: str | None
+    classes: list[Label]
+    class_count: list[float]
+    columns: list[Column]
+    one_row: str
+    generation: int
+    learn: bool
+    version: str
+
+
+class Status(msgspec.Struct):
+    """How the service is."""
+
+    status: str
+
+
+def answer(request: Request, body: object, rows: int = 0, kind: str = JSON) -> Response:
+    """The response to a request; rows: how many it is about."""
+    request.scope[ROWS] = rows
+    return Response(body if isinstance(body, bytes) else encode(body), headers={"content-type": kind})
 
 
 def label_text(label: object) -> str:
@@ -54,27 +156,23 @@ def _class_of(name: str, known: Known, who: str) -> object:
 def probabilities(known: Known, table: Table | None, prior: object) -> Floats:
     """P(class | x) of each row."""
     predictor = known.model.predictor_
-    start = other_start(predictor.fitted, prior)
+    start = predictor.start_under(prior)
     if table is None:
         return np.empty((0, predictor.fitted.K))
     found: Floats = predictor.answer(predictor.read(table), "proba", start)
     return found
 
 
-def prediction(known: Known, P: Floats, one: bool, notes: list[str]) -> dict[str, object]:
-    """The body of an answer to /predict."""
-    labels = known.labels
+def prediction(known: Known, P: Floats, one: bool, notes: list[str]) -> Prediction | Predictions:
+    """The body of a response to /predict."""
+    labels: list[Any] = known.labels
     best = [labels[k] for k in P.argmax(axis=1).tolist()] if len(P) else []
     if one:
-        found: dict[str, object] = {"classes": labels, "prediction": best[0], "probability": P[0].tolist()}
-    else:
-        found = {"classes": labels, "predictions": best, "probabilities": P.tolist()}
-    if notes:
-        found["notes"] = notes
-    return found
+        return Prediction(labels, best[0], P[0].tolist(), notes or UNSET)
+    return Predictions(labels, best, P.tolist(), notes or UNSET)
 
 
-def prediction_table(known: Known, P: Floats, form: bytes) -> bytes:
+def prediction_table(known: Known, P: Floats, form: str) -> bytes:
     """The same as a table, with the columns 'prediction' and 'P(label)'."""
     labels = known.labels
     best = pa.array([labels[k] for k in P.argmax(axis=1).tolist()] if len(P) else [], _type(labels))
@@ -93,18 +191,18 @@ def _type(labels: list[object]) -> pa.DataType:
     return pa.array(labels).type
 
 
-def form_of_answer(accept: bytes | None) -> bytes:
+def form_of_answer(accept: str | None) -> str:
     """JSON unless another form is asked for; the one that is named first."""
-    if accept is None or accept == b"*/*":
+    if accept is None or accept.strip() in ("", "*/*"):
         return JSON
     accept = accept.lower()
     places = {form: accept.find(form) for form in (JSON, CSV, ARROW)}
     named = {form: at for form, at in places.items() if at >= 0}
     if named:
         return min(named, key=lambda form: named[form])
-    if b"*/*" in accept or b"application/*" in accept:
+    if "*/*" in accept or "application/*" in accept:
         return JSON
-    if b"text/*" in accept:
+    if "text/*" in accept:
         return CSV
     raise HttpError(406, "Answers are application/json, text/csv or application/vnd.apache.arrow.stream.")
 
@@ -112,63 +210,59 @@ def form_of_answer(accept: bytes | None) -> bytes:
 # --- explanations ------------------------------------------------------------------------------------------------
 
 
-def explanation(known: Known, table: Table | None, question: Explain) -> dict[str, object]:
-    """The body of an answer to /explain: what each column adds to the log-odds of each class."""
+def explanation(known: Known, table: Table | None, question: Explain) -> Explanation:
+    """The body of a response to /explain: what each column adds to the log-odds of each class."""
     against = None if isinstance(question.against, UnsetType) else question.against
-    found: dict[str, object] = {"classes": known.labels, "rows": []}
-    if against is not None and against not in known.labels:
-        raise HttpError(422, f"{against!r:.80} is not a class. The classes are {listing(known.labels, 20)}.")
+    labels: list[Any] = known.labels
+    if against is not None and against not in labels:
+        raise HttpError(422, f"{against!r:.80} is not a class. The classes are {listing(labels, 20)}.")
     model = known.model if question.prior is UNSET else known.model.with_prior(read_prior(question.prior, known))
-    if table is not None:
-        said = model.explain(table, against=against)
-        values = [said.cells(j) for j in range(len(said.names))]
-        best = said.probability.argmax(axis=1).tolist()
-        found["rows"] = [
-            {
-                "prediction": known.labels[best[i]],
-                "probability": said.probability[i].tolist(),
-                "prior": _numbers(said.prior[i]),
-                "log_odds": _numbers(said.log_odds[i]),
-                "evidence": [
-                    {"column": name, "value": _finite(values[j][i]), "contribution": _numbers(said.values[i, j])}
-                    for j, name in enumerate(said.names)
-                ],
-                "text": said.text(i),
-            }
-            for i in range(len(said))
-        ]
-    return found
+    if table is None:
+        return Explanation(labels, [])
+    said = model.explain(table, against=against)
+    values = [said.cells(j) for j in range(len(said.names))]
+    best = said.probability.argmax(axis=1).tolist()
+    rows = [
+        Explained(
+            labels[best[i]],
+            said.probability[i].tolist(),
+            _numbers(said.prior[i]),
+            _numbers(said.log_odds[i]),
+            [Evidence(name, _finite(values[j][i]), _numbers(said.values[i, j])) for j, name in enumerate(said.names)],
+            said.text(i),
+        )
+        for i in range(len(said))
+    ]
+    return Explanation(labels, rows)
 
 
-def _finite(value: object) -> object:
+def _finite(value: Any) -> Any:
     """A number as JSON can hold it: of infinite ones their name, so that the sign is not lost."""
     if isinstance(value, float) and not math.isfinite(value):
         return None if value != value else "Infinity" if value > 0 else "-Infinity"
     return value
 
 
-def _numbers(values: Floats) -> list[object]:
+def _numbers(values: Floats) -> list[Unbounded]:
     return [_finite(v) for v in values.tolist()]
 
 
 # --- decisions ---------------------------------------------------------------------------------------------------
 
 
-def decision(known: Known, P: Floats, question: Decide, notes: list[str]) -> dict[str, object]:
-    """The body of an answer to /decide: the answer that is expected to cost least, and what each would."""
-    matrix, answers = _losses(known, question)
+def decision(known: Known, P: Floats, question: Decide, notes: list[str]) -> Decision | Decisions:
+    """The body of a response to /decide: the decision with the smallest expected loss, and the loss of each."""
+    matrix, found = _losses(known, question)
+    answers: list[Any] = found
     losses = Losses(matrix)
     own = known.decision.reject if isinstance(question.loss, UnsetType) and known.decision is not None else None
     reject = own if isinstance(question.reject, UnsetType) else question.reject
     chosen = losses.chosen(P, reject).tolist() if len(P) else []
     decided = [answers[k] if k < len(answers) else None for k in chosen]
     risks = [_numbers(row) for row in losses.risk(P)] if len(P) else []
-    one = _is_one(question)
-    found: dict[str, object] = {"answers": answers}
-    found |= {"decision": decided[0], "risk": risks[0]} if one else {"decisions": decided, "risks": risks}
-    if notes:
-        found["notes"] = notes
-    return found
+    if question.row is not UNSET:
+        return Decision(answers, decided[0], risks[0], notes or UNSET)
+    return Decisions(answers, decided, risks, notes or UNSET)
 
 
 def _losses(known: Known, question: Decide) -> tuple[Floats, list[object]]:
@@ -191,7 +285,3 @@ def _losses(known: Known, question: Decide) -> tuple[Floats, list[object]]:
     if not pairs:
         raise HttpError(422, "The loss is empty. Say what each answer costs: {answer: {truth: cost}}.")
     return read_loss(pairs, None, known.model.classes_)
-
-
-def _is_one(question: Question) -> bool:
-    return question.row is not UNSET

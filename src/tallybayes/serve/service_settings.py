@@ -69,6 +69,9 @@ class Settings:
         Whether an example may bring a class that the model has not met. Otherwise a mistyped label is refused.
     snapshot_every : int, default=10000
         Examples after which the model file is written anew; so many a start may have to replay.
+    store : str or None, default=None
+        Where labelled examples are kept: the address of a PostgreSQL database, postgresql://..., for several processes
+        or machines that learn one model; None: SQLite, in a file beside the model.
     token_file : str or None, default=None
         A file of tokens, one in a line: a scope (read or learn), a space, the token. None: no token is asked for.
     hosts : tuple of str, default=()
@@ -91,6 +94,7 @@ class Settings:
     learn: bool = False
     new_classes: bool = False
     snapshot_every: int = 10_000
+    store: str | None = None
     token_file: str | None = None
     hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -100,9 +104,13 @@ class Settings:
             raise OptionError(f"workers must be at least 1; got {brief(self.workers)}.")
         if self.snapshot_every < 1:
             raise OptionError(f"snapshot_every must be at least 1; got {brief(self.snapshot_every)}.")
-        if self.learn and self.workers > 1:
+        if self.store is not None and not self.store.startswith(("postgresql://", "postgres://")):
+            raise OptionError(f"store must be the address of a PostgreSQL database; got {brief(self.store)}.")
+        if self.store is not None and not self.learn:
+            raise OptionError("A store keeps labelled examples: --store goes with --learn.")
+        if self.learn and self.workers > 1 and self.store is None:
             raise OptionError(
-                "A service that learns is one process: what one of several learned the others would not know. Leave "
+                "Without --store one process learns. Give the address of a PostgreSQL database for several, or leave "
                 "--workers at 1; others may serve the same file without --learn, and follow it as it is written anew."
             )
         if self.learn and self.token_file is None and not self.on_loopback:

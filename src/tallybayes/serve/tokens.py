@@ -14,7 +14,7 @@ from tallybayes.serve.http_errors import HttpError
 SCOPES = ("read", "learn")  # a token that may learn may predict too
 COMMENT = re.compile(r"(?:^|\s)#")
 SHORTEST = 16  # characters: what can be guessed is no token
-ASK = ((b"www-authenticate", b'Basic realm="tallybayes", charset="UTF-8"'), (b"www-authenticate", b"Bearer"))
+ASK = {"www-authenticate": 'Basic realm="tallybayes", charset="UTF-8"'}  # for browsers; programs send Bearer
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,7 @@ class Tokens:
     known: tuple[tuple[bytes, str], ...] = ()
 
     def check(self, authorization: bytes | None, scope: str) -> None:
-        """Raise 401 without a known token, 403 if it may not do this. All are compared, whichever it is.
-
-        Parameters
-        ----------
-        authorization : bytes or None
-            What the header says.
-        scope : str
-            What is to be done.
-        """
+        """Raise 401 without a known token, 403 if it may not do this. All are compared, whichever it is."""
         if not self.known:
             return
         given = hashlib.sha256(_presented(authorization)).digest()

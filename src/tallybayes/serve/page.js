@@ -1,0 +1,197 @@
+"use strict";
+// The live page: a control for each column. Whatever is changed is sent to /explain, which answers with the prediction
+// and the evidence of each column. All text enters the page as text, never as HTML.
+
+const SHOWN = 24; // columns that have a control from the start
+const FEW = 10; // classes, and lines of evidence, that are listed
+const WAIT = 150; // ms without a change before the server is asked
+const AGAIN = 5000; // ms between two looks at a model that learns
+
+const make = (tag, properties = {}, ...children) => {
+  const found = Object.assign(document.createElement(tag), properties);
+  found.append(...children);
+  return found;
+};
+const get = async (path, body) => {
+  const options = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const response = await fetch(path, options);
+  const found = await response.json();
+  if (!response.ok) throw new Error(found.detail || response.statusText);
+  return found;
+};
+const percent = (p) => (p > 0 && p < 0.001 ? "< 0.1 %" : p < 1 && p > 0.999 ? "> 99.9 %" : `${(100 * p).toFixed(1)} %`);
+const number = (v) => (v === "Infinity" ? Infinity : v === "-Infinity" ? -Infinity : v);
+const bar = (name, share, value, kind = "") => {
+  const fill = make("i");
+  fill.style.width = `${Math.max(0, Math.min(100, 100 * share))}%`;
+  return make("li", { className: `bar ${kind}` }, make("span", { textContent: name }), make("div", {}, fill),
+    make("span", { className: "value", textContent: value }));
+};
+
+const prediction = make("p", { id: "prediction" });
+const problem = make("p", { className: "error", hidden: true });
+const classes = make("ol", { id: "classes" });
+const classFilter = make("input", { type: "search", placeholder: "Find a class", ariaLabel: "Find a class", hidden: true });
+const notes = make("p", { className: "soft" });
+const evidence = make("ol", { id: "evidence" });
+const target = make("select", { id: "for", ariaLabel: "Evidence for" });
+const prior = make("select", { ariaLabel: "Prior" },
+  make("option", { value: "", textContent: "Prior as learned" }), make("option", { value: "uniform", textContent: "Uniform prior" }));
+const filter = make("input", { type: "search", placeholder: "Find a column", ariaLabel: "Find a column", hidden: true });
+const more = make("button", { type: "button", hidden: true });
+const fields = make("fieldset");
+const columns = []; // { name, read, write, usual, box }
+let last = null; // the newest response
+let asked = 0;
+let timer = 0;
+let all = false;
+
+function control(spec, k) {
+  const id = `c${k}`;
+  const box = make("div", { className: "column" }, make("label", { htmlFor: id, textContent: spec.name }));
+  const inputs = make("div", { className: "inputs single" });
+  const change = () => later();
+  let read, write;
+  if (spec.kind === "category" && spec.levels.length <= 200) {
+    const input = make("select", { id }, make("option", { textContent: "(missing)" }),
+      ...spec.levels.map((v) => make("option", { textContent: String(v) })));
+    read = () => (input.selectedIndex ? spec.levels[input.selectedIndex - 1] : null);
+    write = (v) => { input.selectedIndex = v === null ? 0 : spec.levels.indexOf(v) + 1; };
+    input.addEventListener("change", change);
+    inputs.append(input);
+  } else if (spec.kind === "number") {
+    const input = make("input", { id, type: "number", step: spec.step, placeholder: "missing" });
+    const slider = make("input", { type: "range", min: spec.low, max: spec.high, step: spec.step, ariaLabel: `${spec.name}, slider` });
+    slider.disabled = !(spec.high > spec.low);
+    read = () => (input.value === "" ? null : Number(input.value));
+    write = (v) => { input.value = v === null ? "" : v; if (v !== null) slider.value = v; };
+    input.addEventListener("input", () => { if (input.value !== "") slider.value = input.value; change(); });
+    slider.addEventListener("input", () => { input.value = slider.value; change(); });
+    inputs.className = "inputs";
+    inputs.append(input, slider);
+  } else {
+    const kind = spec.kind === "category" ? "text" : spec.kind;
+    const input = make("input", { id, type: kind, placeholder: "missing" });
+    const known = new Map((spec.levels || []).map((v) => [String(v), v]));
+    read = () => (input.value === "" ? null : known.has(input.value) ? known.get(input.value) : input.value);
+    write = (v) => { input.value = v === null ? "" : String(v); };
+    input.addEventListener("input", change);
+    inputs.append(input);
+    if (known.size) {
+      input.setAttribute("list", `${id}-levels`);
+      inputs.append(make("datalist", { id: `${id}-levels` }, ...[...known.keys()].map((v) => make("option", { value: v }))));
+    }
+  }
+  box.append(inputs);
+  return { name: spec.name, usual: spec.usual === undefined ? null : spec.usual, read, write, box };
+}
+
+function show() {
+  const wanted = filter.value.trim().toLowerCase();
+  columns.forEach((c, k) => { c.box.hidden = wanted ? !c.name.toLowerCase().includes(wanted) : !all && k >= SHOWN; });
+}
+
+function later() {
+  clearTimeout(timer);
+  timer = setTimeout(ask, WAIT);
+}
+
+async function ask() {
+  const turn = ++asked;
+  const row = Object.create(null);
+  for (const c of columns) {
+    const value = c.read();
+    if (value !== null) row[c.name] = value;
+  }
+  try {
+    const body = { row: { ...row } };
+    if (Object.hasOwn(row, "__proto__")) Object.defineProperty(body.row, "__proto__", { value: row.__proto__, enumerable: true });
+    if (prior.value) body.prior = prior.value;
+    const found = await get("explain", body);
+    if (turn !== asked) return;
+    last = found;
+    problem.hidden = true;
+    draw();
+  } catch (error) {
+    if (turn !== asked) return;
+    problem.textContent = error.message;
+    problem.hidden = false;
+  }
+}
+
+function draw() {
+  const found = last.rows[0];
+  const names = last.classes.map(String);
+  const best = names.indexOf(String(found.prediction));
+  prediction.textContent = `${names[best]}, ${percent(found.probability[best])}`;
+  document.body.dataset.proba = JSON.stringify(found.probability);
+  notes.textContent = (last.notes || []).join(" ");
+  classFilter.hidden = names.length <= FEW;
+  const wanted = classFilter.value.trim().toLowerCase();
+  let order = names.map((_, k) => k);
+  if (names.length > FEW) order.sort((a, b) => found.probability[b] - found.probability[a]);
+  order = order.filter((k) => names[k].toLowerCase().includes(wanted)).slice(0, FEW);
+  classes.replaceChildren(...order.map((k) => bar(names[k], found.probability[k], percent(found.probability[k]))));
+  const chosen = target.value;
+  if (target.options.length !== names.length + 1) {
+    target.replaceChildren(make("option", { value: "", textContent: "the predicted class" }),
+      ...names.map((name, k) => make("option", { value: k, textContent: name })));
+    target.value = chosen;
+  }
+  const k = target.value === "" ? best : Number(target.value);
+  const lines = found.evidence.map((e) => ({ e, v: number(e.contribution[k]) })).filter((l) => Math.abs(l.v) > 1e-9);
+  lines.push({ e: { column: "prior" }, v: number(found.prior[k]) });
+  lines.sort((a, b) => Math.abs(b.v) - Math.abs(a.v));
+  const top = Math.min(Math.abs(lines[0].v), 50) || 1;
+  evidence.replaceChildren(...lines.slice(0, FEW + 5).map(({ e, v }) => {
+    const value = e.value === undefined || e.value === null ? "" : ` = ${e.value}`;
+    const factor = Math.exp(Math.min(Math.abs(v), 700));
+    const shown = !Number.isFinite(v) ? "rules out" : factor >= 1e4 ? factor.toExponential(0) : factor.toPrecision(3);
+    const text = Number.isFinite(v) ? `${v < 0 ? "÷" : "×"}${shown}` : shown;
+    return bar(e.column + value, Math.abs(v) / top, text, v < 0 ? "against" : "for");
+  }));
+}
+
+async function counts() {
+  const model = await get("model");
+  const total = model.class_count.reduce((a, b) => a + b, 0);
+  const few = model.classes.length <= FEW ? ": " + model.classes.map((c, k) => `${c} ${+model.class_count[k].toFixed(2)}`).join(", ") : "";
+  document.getElementById("learned").textContent =
+    `${+total.toFixed(2)} rows learned in ${model.classes.length} classes${few}. ${model.learn ? "It is learning." : ""}`;
+  return model.learn;
+}
+
+async function begin() {
+  const answers = make("section", { id: "answer", ariaLive: "polite" }, make("h2", { textContent: "Prediction" }), prediction,
+    problem, classFilter, classes, notes);
+  const why = make("section", { id: "why" }, make("h2", { textContent: "Evidence for " }, target), evidence,
+    make("p", { className: "soft", textContent: "Each line multiplies (×) or divides (÷) the odds of the class." }));
+  const usual = make("button", { type: "button", textContent: "Usual row" });
+  const missing = make("button", { type: "button", textContent: "All missing" });
+  const inputs = make("section", {}, make("div", { className: "tools" }, usual, missing, prior, filter, more), fields);
+  document.querySelector("main").replaceChildren(inputs, make("div", { id: "side" }, answers, why));
+  try {
+    (await get("controls")).forEach((spec, k) => columns.push(control(spec, k)));
+    fields.append(...columns.map((c) => c.box));
+    filter.hidden = more.hidden = columns.length <= SHOWN;
+    const title = () => { more.textContent = all ? `The ${SHOWN} most informative` : `All ${columns.length} columns`; };
+    title();
+    more.addEventListener("click", () => { all = !all; title(); show(); });
+    filter.addEventListener("input", show);
+    const fill = (value) => () => { columns.forEach((c) => c.write(value(c))); later(); };
+    usual.addEventListener("click", fill((c) => c.usual));
+    missing.addEventListener("click", fill(() => null));
+    prior.addEventListener("change", later);
+    target.addEventListener("change", draw);
+    classFilter.addEventListener("input", draw);
+    show();
+    columns.forEach((c) => c.write(c.usual));
+    await ask();
+    if (await counts()) setInterval(() => { if (!document.hidden) { ask(); counts().catch(() => {}); } }, AGAIN);
+  } catch (error) {
+    problem.textContent = error.message;
+    problem.hidden = false;
+  }
+}
+
+begin();
