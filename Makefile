@@ -26,7 +26,7 @@ LOW_TESTS := tests/contract tests/cli/test_commands.py tests/cli/test_text_table
   tests/cli/test_terminal.py tests/hostile/test_cli_tables.py tests/io/test_model_file.py tests/plots
 
 .PHONY: help demo gallery docs commands test test-slow test-engines unit lines test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
-.PHONY: bench-growth bench-accuracy lint clean wheel clang
+.PHONY: bench-growth bench-accuracy bench-forgetting lint clean wheel clang
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
 help: ## this list
@@ -56,7 +56,7 @@ test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chr
 	$(BIN)/python -m pytest tests/web tests/reports/test_reports.py
 
 test-engines: .venv/.engines ## what needs a server, started for real: PostgreSQL, Spark (local, a cluster, Connect)
-	TALLYBAYES_ENGINES=1 $(BIN)/python -m pytest -n 2 tests/engines
+	TALLYBAYES_ENGINES=1 $(BIN)/python -m pytest -n 2 tests/engines tests/serve/test_postgres.py
 
 test-kills: .venv/.package ## a service that learns, killed under load; KILLS=200
 	$(BIN)/python -m tests.serve.kills $(or $(KILLS),200)
@@ -99,6 +99,9 @@ bench-growth: .venv/.bench ## how cost grows with rows, columns, classes, levels
 bench-accuracy: .venv/.bench ## accuracy and calibration beside peers; DATA=folder of *.parquet, ARGS="--models …"
 	$(BIN)/python -m bench.accuracy $(if $(DATA),--data "$(DATA)") $(ARGS)
 
+bench-forgetting: .venv/.bench ## what forgetting costs and leaves, beside refits and SISA of LightGBM; DATA=folder, ARGS="--rows 4000"
+	$(BIN)/python -m bench.forgetting $(if $(DATA),--data "$(DATA)") $(ARGS)
+
 bench-large: .venv/.bench ## Parquet larger than memory: learn_from beside a scan of pyarrow; ROWS=100000000
 	$(BIN)/python -m bench.large $(or $(ROWS),100000000)
 
@@ -121,8 +124,9 @@ lint: .venv/.package ## style, types and layers
 
 sanitize: sanitize-address sanitize-thread ## the C++ tests under sanitizers: addresses and undefined behaviour, then threads
 
-# Races are between calls of kernels, not within one: one instruction set is enough for threads.
-ISAS_address := all
+# Sets that this machine cannot run are not compiled: no test would call them. Races are between calls of kernels, not
+# within one: one instruction set is enough for threads.
+ISAS_address := native
 ISAS_thread := base
 # ThreadSanitizer gives up on threads after a fork unless told not to; one test forks.
 sanitize-address sanitize-thread: sanitize-%: .venv/.tools

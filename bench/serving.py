@@ -92,7 +92,7 @@ def of_cpu(service: Service, request: bytes, times: int) -> float:
     return (service.cpu() - before) / times
 
 
-@workload("service, one row, server CPU", seconds=150e-6)
+@workload("service, one row, server CPU", seconds=300e-6)
 def one_row(shrink: int) -> Case:
     rows, y = load_watermelon()
     service = Service(tb.NaiveBayes().fit(rows, y))
