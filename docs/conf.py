@@ -64,6 +64,14 @@ copybutton_exclude = ".linenos, .gp, .go"  # a copied example is what was typed
 # --- docstrings --------------------------------------------------------------------------------------------------
 
 autosummary_generate = True
+SHARED = next(base for base in tallybayes.NaiveBayes.__mro__ if "forget" in vars(base))
+autosummary_context = {  # templates/autosummary/class.rst: what all classifiers have stands once, on a page of its own
+    "shared": {
+        "name": SHARED.__name__,
+        "module": SHARED.__module__,
+        "methods": sorted(n for n, v in vars(SHARED).items() if not n.startswith(("_", "set_")) and callable(v)),
+    }
+}
 autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "groupwise"}
 autodoc_typehints = "none"  # docstrings say them
 numpydoc_show_class_members = False  # methods stand on the page of their class
@@ -121,11 +129,16 @@ html_copy_source = False
 toc_object_entries_show_parents = "hide"  # fit(), not NaiveBayes.fit()
 html_sidebars = {page: [] for page in ("index", "getting-started", "gallery", "generated/*")}  # pages with none below
 html_show_sourcelink = False
+html_context = {
+    "default_mode": "auto",
+    "in_chinese": sorted(inventory.in_chinese()),  # for templates/language-switch.html
+}
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navigation_depth": 2,
     "show_toc_level": 2,
+    "navbar_end": ["language-switch", "theme-switcher", "navbar-icon-links"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -166,13 +179,16 @@ def read(_app: Sphinx, page: str, source: list[str]) -> None:
         return
     for path, name in BESIDES.items():
         text = text.replace(f"](../{path}", f"](generated/{name}.md")
-    text = re.sub(r"\]\(images/(?!growth/)", "](generated/images/", text)  # growth: measured, and not drawn by a build
+    text = re.sub(
+        r"\]\(((?:\.\./)?)images/(?!growth/)", r"](\1generated/images/", text
+    )  # growth: measured, and not drawn by a build
     if page in inventory.CONTENTS:
         below = inventory.contents(page)
         if page == "index":
             below += [
                 "generated/examples/index",
                 *inventory.strays(),
+                "zh/index",
                 *(f"generated/{name}" for name in BESIDES.values()),
             ]
         elif page == "reference":
@@ -185,6 +201,8 @@ def write(_app: Sphinx, config: Config) -> None:
     """docs/generated, before the pages are looked for."""
     (GENERATED / "api").mkdir(parents=True, exist_ok=True)
     lines = ["Every public name", "=================", "", "Each has a page of its own, from its docstring.", ""]
+    lines += ["What every classifier has", "-------------------------", "", ".. autosummary::", "   :toctree:", ""]
+    lines += [f"   {SHARED.__module__}.{SHARED.__name__}", ""]
     for heading, names in inventory.groups().items():
         lines += [heading, "-" * len(heading), "", ".. autosummary::", "   :toctree:", ""]
         lines += [*(f"   {name}" for name in names), ""]

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 import tallybayes
 
 HERE = Path(__file__).parent
-CONTENTS = ("index", "guide", "explanation", "reference")  # pages whose tables name other pages
+CONTENTS = ("index", "guide", "explanation", "reference", "zh/index")  # pages whose tables name other pages
 ROW = re.compile(r"^\| *\[[^\]]+\]\(([\w./-]+)\.md\)", re.MULTILINE)
 OWN = ("Classifiers", "Around a classifier", "Functions", "Results")
 PACKAGES = {  # besides tallybayes itself: their __all__, or all that they define
@@ -39,14 +39,19 @@ PACKAGES = {  # besides tallybayes itself: their __all__, or all that they defin
 
 
 def contents(page: str) -> list[str]:
-    """The pages below a page, in the order of its tables."""
+    """The pages below a page, in the order of its tables, by their path from that page's folder."""
     text = (HERE / f"{page}.md").read_text(encoding="utf-8")
     return list(dict.fromkeys(ROW.findall(text)))
 
 
+def in_chinese() -> set[str]:
+    """The pages of docs/zh; one of the same name as an English page is its counterpart."""
+    return {page.stem for page in (HERE / "zh").glob("*.md")}
+
+
 def strays() -> list[str]:
     """Pages that no table names."""
-    named = {name for page in CONTENTS for name in contents(page)} | {"index"}
+    named = {name for page in CONTENTS if "/" not in page for name in contents(page)} | {"index"}
     return sorted({page.stem for page in HERE.glob("*.md")} - named)
 
 

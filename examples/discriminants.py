@@ -42,7 +42,7 @@ def picture() -> Figure:
             axis, contours=False, legend=axis.get_subplotspec().is_last_col()
         )
         lost = -np.mean(model.predict_log_proba(new)[np.arange(len(new)), np.searchsorted(model.classes_, truth)])
-        chosen = f", α = {model.alpha_:g}, γ = {model.shrinkage_:g}" if name.startswith("RDA") else ""
+        chosen = f", w = {model.own_covariance_:g}, γ = {model.shrinkage_:g}" if name.startswith("RDA") else ""
         axis.set_title(
             f"{name}{chosen}\nnew rows: {model.score(new, truth):.1%} right, log-loss {lost:.3f}", fontsize=10
         )
