@@ -149,7 +149,7 @@ def test_what_is_said_is_not_guessed(tmp_path: Path, plain: bytes, content: str 
         (["--separator", "ab"], 2, "expected one character such as ; or the word tab; got 'ab'"),
         (["--decimal", ";"], 2, "expected . or , as the decimal sign; got ';'"),
         (["--encoding", "utf-9"], 2, "there is no encoding 'utf-9'"),
-        (["--encoding", "ascii"], 1, "d.csv is not text in ascii: line 3 has the byte 0xc3. Say --encoding."),
+        (["--encoding", "ascii"], 1, "d.csv is not text in ascii: line 3 has the byte 0xc3. Say --encoding, such as"),
         (["--separator", ";"], 1, "There is no column 'y'"),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_word_among_numbers_is_said(tmp_path: Path) -> None:
     said = fit(tmp_path, content)
     assert said == (
         "note: column 'a' is taken for categories: 2 of the first 42 values are no numbers, the first is 'unknown'. If "
-        "that stands for a gap, say --missing 'unknown'; if it is meant so, --kind a=categorical.\n"
+        "that stands for a missing value, say --missing 'unknown'; if it is meant so, --kind a=categorical.\n"
     )
     assert fit(tmp_path, content, "--missing", "unknown", "--missing", "?") == ""
     assert kinds(tmp_path / "m.tb") == {"a": "real", "b": "categorical"}
@@ -433,3 +433,14 @@ def test_a_traceback_for_those_who_want_one(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("TALLYBAYES_DEBUG", "1")
     with pytest.raises(FileNotFoundError):
         CliRunner().invoke(app, ["inspect", str(tmp_path / "nowhere.tb")], catch_exceptions=False)
+
+
+def test_chinese_files_are_recognised_and_western_ones_are_not_taken_for_them() -> None:
+    from tallybayes.cli.csv_dialect import _encoding
+
+    chinese = "色泽,根蒂,好瓜\n青绿,蜷缩,是\n乌黑,稍蜷,否\n"
+    for encoding in ("gb18030", "gbk", "gb2312"):
+        assert _encoding(chinese.encode(encoding)) == "gb18030"
+    assert _encoding(chinese.encode()) == "utf-8"
+    for western in ("Größe,Süße\nmäßig,groß\n", "café,naïve,déjà\nété,où,ça\n", "ÄÖÜ,straße\n"):
+        assert _encoding(western.encode("cp1252")) == "cp1252"

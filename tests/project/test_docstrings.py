@@ -95,7 +95,7 @@ def test_there_is_something_to_check() -> None:
     found = {place for name in NAMES for place in docstrings(name)}
     assert len(found) > 280
     assert "tallybayes.estimators.spode_tan.LearnedNetwork.relearn" in docstrings("tallybayes.TAN")
-    assert "tallybayes.estimators.base.TallyClassifier.fit" in docstrings("tallybayes.TAN")
+    assert "tallybayes.estimators.base.GenerativeClassifier.fit" in docstrings("tallybayes.TAN")
     assert "tallybayes.estimators.numeric_nb.GaussianNB.theta_" in docstrings("tallybayes.GaussianNB")
     assert "tallybayes.explain.evidence.Explanation.values" in docstrings("tallybayes.explain.Explanation")
     assert not any(place.endswith("get_params") for place in found)
