@@ -74,6 +74,26 @@ struct FastGaussian : FastNumbers<GaussianRow> {
   }
 };
 
+struct FastLogGaussian : FastNumbers<LogGaussianRow> {
+  FastLogGaussian(Columns1 which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof,
+                  bool shared, double smoothing, const Matrix& zero, const Doubles& alpha)
+      : FastNumbers(which, (check(which, n, mean, low, m2, zero, alpha), n.shape(0)), which.size(),
+                    GaussianSums{n.data(), mean.data(), low.data(), m2.data()},
+                    GaussianOptions{ddof, shared, smoothing}, zero.data(), alpha.data()) {}
+  static void check(const Columns1& which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2,
+                    const Matrix& zero, const Doubles& alpha) {
+    FastGaussian::check(which, n, mean, low, m2), expect_shape(zero, which, n);
+    expect(alpha.shape(0) == which.size());
+  }
+  nb::dict sums() const {
+    nb::dict out;
+    out["n"] = counted(core.logs.n), out["mean"] = statistics_array(core.logs.mean, core.classes());
+    out["low"] = statistics_array(core.logs.low, core.classes()), out["m2"] = counted(core.logs.m2);
+    out["zero"] = counted(core.zero);
+    return out;
+  }
+};
+
 struct FastPoisson : FastNumbers<PoissonRow> {
   FastPoisson(Columns1 which, const Matrix& n, const Matrix& sum, const Doubles& alpha)
       : FastNumbers(which, (check(which, n, sum, alpha), n.shape(0)), which.size(), n.data(), sum.data(),
@@ -339,6 +359,14 @@ void bind_row(nb::module_& m) {
            nb::arg("columns"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
            nb::arg("m2").noconvert(), nb::arg("ddof"), nb::arg("shared"), nb::arg("var_smoothing"))
       .def("sums", &FastGaussian::sums);
+
+  nb::class_<FastLogGaussian, FastRowTerm>(m, "FastLogGaussian")
+      .def(nb::init<Columns1, const Matrix&, const Matrix&, const Matrix&, const Matrix&, int, bool, double,
+                    const Matrix&, const Doubles&>(),
+           nb::arg("columns"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
+           nb::arg("m2").noconvert(), nb::arg("ddof"), nb::arg("shared"), nb::arg("var_smoothing"),
+           nb::arg("zero").noconvert(), nb::arg("alpha").noconvert())
+      .def("sums", &FastLogGaussian::sums);
 
   nb::class_<FastPoisson, FastRowTerm>(m, "FastPoisson")
       .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&>(), nb::arg("columns"),

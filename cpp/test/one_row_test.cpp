@@ -134,13 +134,14 @@ struct Mixed {
   static constexpr std::size_t K = 3, d = 2;
   std::vector<double> zero = std::vector<double>(K * d, 0.0), one = std::vector<double>(d, 1.0);
   GaussianRow gaussian{K, d, {zero.data(), zero.data(), zero.data(), zero.data()}, {}};
+  LogGaussianRow sizes{K, d, {zero.data(), zero.data(), zero.data(), zero.data()}, {}, zero.data(), one.data()};
   PoissonRow poisson{K, d, zero.data(), zero.data(), one.data()};
   MultinomialRow multinomial{K, d, zero.data(), one.data()};
   ThresholdRow threshold{K, d, zero.data(), zero.data(), one.data(), 1.5};
   LevelsRow levels{K, columns(0, true), 0.5, false};
   CutsRow cuts{K, {{1.0, 3.0}}, columns(3, false), 0.5, false};
   RowModel model{
-      std::vector<double>(K, 0.0), {{}, 1.0}, {&gaussian, &poisson, &multinomial, &threshold, &levels, &cuts}};
+      std::vector<double>(K, 0.0), {{}, 1.0}, {&gaussian, &sizes, &poisson, &multinomial, &threshold, &levels, &cuts}};
 
   static std::vector<LevelColumn> columns(std::size_t size, bool grows) {
     const std::vector<double> none(K * size, 0.0);
@@ -153,6 +154,7 @@ struct Mixed {
   void put(std::mt19937& random) {
     std::normal_distribution<double> normal;
     for (double& x : gaussian.numbers) x = random() % 6 ? normal(random) : NAN;
+    for (double& x : sizes.numbers) x = random() % 6 ? normal(random) + 1.0 : NAN;  // some below 0
     for (std::vector<double>* numbers : {&poisson.numbers, &multinomial.numbers, &threshold.numbers, &cuts.numbers}) {
       for (double& x : *numbers) x = random() % 6 ? static_cast<double>(random() % 5) : NAN;
     }

@@ -29,6 +29,10 @@ def real(rng: Any) -> dict[str, Any]:
     return {"a": rng.normal(), "b": float(rng.normal() * 1e6)}
 
 
+def sizes(rng: Any) -> dict[str, Any]:
+    return {"a": float(np.exp(rng.normal() * 4)), "b": float(rng.choice([-2.0, 0.0, 0.5, 7e200]))}
+
+
 def words(rng: Any) -> dict[str, Any]:
     return {"a": str(rng.choice(["x", "y", "z"])), "b": str(rng.choice(["p", "q"]))}
 
@@ -52,6 +56,8 @@ def codes(rng: Any) -> dict[str, Any]:
 MODELS: dict[str, tuple[Any, Any]] = {
     "gaussian": (tb.GaussianNB, real),
     "gaussian, shared, ddof 1": (lambda: tb.GaussianNB(variance="shared", ddof=1, var_smoothing=0.1), real),
+    "log-gaussian": (lambda: tb.NaiveBayes("log-gaussian"), sizes),
+    "log-gaussian, shared, alpha 0": (lambda: tb.NaiveBayes("log-gaussian", variance="shared", alpha=0.0), sizes),
     "categorical": (lambda: tb.NaiveBayes(alpha=0.5), words),
     "categorical, other": (lambda: tb.NaiveBayes(unseen="other"), words),
     "categorical codes": (tb.CategoricalNB, codes),

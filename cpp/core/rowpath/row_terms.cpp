@@ -152,6 +152,91 @@ void GaussianRow::estimate() {
 
 std::unique_ptr<Part> GaussianRow::part() { return gaussian_part(row(), terms_.data(), classes()); }
 
+// Log-Gaussian
+
+LogGaussianRow::LogGaussianRow(std::size_t classes, std::size_t d, const GaussianSums& from,
+                               const GaussianOptions& options, const double* zero, const double* alpha)
+    : NumberTerm(classes, d),
+      logs(classes, d, from, options),
+      zero(copied(zero, classes * d)),
+      alpha_(copied(alpha, d)),
+      n_(classes * d),
+      zero_(classes * d),
+      log_zero_(classes * d),
+      log_above_(classes * d),
+      by_column_(2 * classes * d),
+      acc_(classes * kRows) {}
+
+bool LogGaussianRow::read() {
+  TB_CALL(logs_of_positive, numbers.data(), d(), logs.numbers.data());
+  return std::none_of(numbers.begin(), numbers.end(), [](double x) { return std::isinf(x); });
+}
+
+bool LogGaussianRow::takes(std::size_t c, double w) { return read() && logs.takes(c, w); }
+
+void LogGaussianRow::learn(std::size_t c, double w) {
+  logs.learn(c, w);
+  for (std::size_t j = 0; j < d(); ++j) {
+    if (numbers[j] <= 0) zero[c * d() + j] += w;
+  }
+  stale_ = true;
+}
+
+bool LogGaussianRow::gives(std::size_t c, double w) {
+  for (std::size_t j = 0; j < d(); ++j) {
+    if (numbers[j] <= 0 && left_of(zero[c * d() + j], w) < 0) return false;
+  }
+  return read() && logs.gives(c, w);
+}
+
+void LogGaussianRow::forget(std::size_t c, double w) {
+  logs.forget(c, w);
+  for (std::size_t j = 0; j < d(); ++j) {
+    double& cell = zero[c * d() + j];
+    if (numbers[j] <= 0) cell = left_of(cell, w);
+  }
+  stale_ = true;
+}
+
+void LogGaussianRow::scale(double factor) {
+  logs.scale(factor), scale_all(zero, factor);
+  stale_ = true;
+}
+
+void LogGaussianRow::count(double share) {
+  NumberTerm::count(share), logs.count(share);
+  stale_ = true;
+}
+
+void LogGaussianRow::estimate() {
+  const std::size_t K = classes();
+  threshold_estimate(K, d(), counted(zero, zero_), counted(logs.n, n_), alpha_.data(), log_zero_.data(),
+                     log_above_.data());
+  for (std::size_t i = 0; i < K * d(); ++i) {
+    const std::size_t to = i % d() * K + i / d();
+    by_column_[to] = log_zero_[i], by_column_[K * d() + to] = log_above_[i];
+  }
+}
+
+std::unique_ptr<Part> LogGaussianRow::part() {
+  return binary_part(row(), 0.0, by_column_.data(), by_column_.data() + classes() * d(), classes());
+}
+
+bool LogGaussianRow::add(double* acc) {
+  if (!read()) return false;
+  std::fill(acc_.begin(), acc_.end(), 0.0);
+  logs.add(acc_.data());
+  NumberTerm::add(acc_.data());
+  double volume = 0.0;
+  for (const double t : logs.numbers) volume += std::isnan(t) ? 0.0 : t;
+  for (std::size_t c = 0; c < classes(); ++c) {
+    const double own = acc_[c * kRows] - volume;
+    if (!std::isfinite(own)) return false;
+    acc[c * kRows] += own;
+  }
+  return true;
+}
+
 // Counts
 
 PoissonRow::PoissonRow(std::size_t classes, std::size_t d, const double* n, const double* sum, const double* alpha)

@@ -99,6 +99,29 @@ class GaussianRow final : public NumberTerm {
   std::vector<double> n_, m2_, mean_hat_, low_hat_, var_, epsilon_, terms_;
 };
 
+// log x is Gaussian; values of 0 or less have a share of their own.
+class LogGaussianRow final : public NumberTerm {
+ public:
+  // from: of the logarithms; zero (K, d): the weight of the values without one; alpha (d).
+  LogGaussianRow(std::size_t classes, std::size_t d, const GaussianSums& from, const GaussianOptions& options,
+                 const double* zero, const double* alpha);
+  bool takes(std::size_t c, double w) override;
+  void learn(std::size_t c, double w) override;
+  bool gives(std::size_t c, double w) override;
+  void forget(std::size_t c, double w) override;
+  void scale(double factor) override;
+  void count(double share) override;
+  bool add(double* acc) override;
+  GaussianRow logs;
+  std::vector<double> zero;
+
+ private:
+  void estimate() override;
+  std::unique_ptr<Part> part() override;
+  bool read();  // the logarithms of the row at hand; false: a value is infinite
+  std::vector<double> alpha_, n_, zero_, log_zero_, log_above_, by_column_, acc_;
+};
+
 class PoissonRow final : public NumberTerm {
  public:
   // n and sum (K, d); alpha (d).

@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.capabilities import IndependentColumns, LeaveOneOut, LogPrior, ParameterCount, SeenColumns
-from tallybayes.distributions.context import Context, Exported, Weights, plain
+from tallybayes.distributions.capabilities import (
+    CompiledRow,
+    IndependentColumns,
+    LeaveOneOut,
+    LogPrior,
+    ParameterCount,
+    SeenColumns,
+)
+from tallybayes.distributions.context import Context, Exported, RowColumn, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum, rows_from
 from tallybayes.distributions.statistics import (
     Record,
@@ -21,6 +28,7 @@ from tallybayes.distributions.statistics import (
     check_low,
     check_squares,
     expect,
+    per_column,
     subtract,
 )
 from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianStatistics
@@ -111,6 +119,7 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
     weighted = ("n", "m2", "zero")
     statistics_type = LogGaussianStatistics
     capabilities: ClassVar[Collection[type]] = (
+        CompiledRow,
         IndependentColumns,
         LeaveOneOut,
         LogPrior,
@@ -149,13 +158,8 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
         return np.asarray((s.n + s.zero).any(axis=0))
 
     def estimate(self, s: LogGaussianStatistics, context: Context) -> LogGaussianParams:
-        normal = self._gaussian().estimate(s, context)
-        down = s.n + s.zero + 2 * self.alpha
-        safe = np.where(down > 0, down, 1.0)
-        with np.errstate(divide="ignore"):
-            zero = np.where(down > 0, np.log((s.zero + self.alpha) / safe), np.log(0.5))
-            above = np.where(down > 0, np.log((s.n + self.alpha) / safe), np.log(0.5))
-        return LogGaussianParams(normal, zero, above)
+        zero, above = _core.threshold_estimate(s.zero, s.n, per_column(self.alpha, s.n.shape[1]))
+        return LogGaussianParams(self._gaussian().estimate(s, context), zero, above)
 
     def log_prior_density(self, s: LogGaussianStatistics, p: LogGaussianParams) -> float:  # noqa: ARG002
         return self.alpha * float((p.zero + p.above).sum() if self.alpha > 0 else 0.0)
@@ -166,16 +170,18 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
             dense_scores(self, scorer, data, p, K)
             return
         assert isinstance(data, Numbers)
-        terms = np.empty((data.n, K))
+        terms, zero, above = np.empty((data.n, K)), np.ascontiguousarray(p.zero.T), np.ascontiguousarray(p.above.T)
         for span, block in _blocks(data):
             part = _core.Scorer(block.shape[1], np.zeros(K))
             logs = _logs(block)
             with rows_from(span.start):
                 self._gaussian().score(part, logs, p.normal)
+                part.binary(Numbers(None, None, tuple(block)).columns, 0.0, zero, above)
                 terms[span] = part.joint()
-            t = np.stack(logs.arrays)
-            terms[span] -= np.where(np.isnan(t), 0.0, t).sum(axis=0)[:, None]
-            terms[span] += _shares(block > 0, p.above) + _shares(block <= 0, p.zero)
+            volume = np.zeros(block.shape[1])
+            for t in logs.arrays:  # one by one, as a row by itself adds them
+                volume += np.where(np.isnan(t), 0.0, t)
+            terms[span] -= volume[:, None]
         scorer.added(terms)
 
     def statistics_of_one(self, x: Array, weight: Array) -> LogGaussianStatistics:
@@ -203,6 +209,16 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
         one = slice(j, j + 1)
         return LogGaussianParams(self._gaussian().column(p.normal, j), p.zero[:, one], p.above[:, one])
 
+    def fast_row(
+        self,
+        columns: Sequence[RowColumn],
+        s: LogGaussianStatistics,
+        context: Context,  # noqa: ARG002
+    ) -> _core.FastRowTerm | str:
+        places, smoothing = [c.place for c in columns], float(self.var_smoothing)
+        alpha = per_column(self.alpha, len(columns))
+        return _core.FastLogGaussian(places, s.n, s.mean, s.low, s.m2, self.ddof, self.shared, smoothing, s.zero, alpha)
+
     def export(self, p: LogGaussianParams, context: Context) -> Exported | str:
         normal = self._gaussian().export(p.normal, context)
         assert isinstance(normal, dict)
@@ -228,10 +244,3 @@ def _log(x: Array) -> Array:
 
 def _logs(block: Array) -> Numbers:
     return Numbers(None, None, tuple(_log(x) for x in block))
-
-
-def _shares(there: NDArray[np.bool_], log: Array) -> Array:
-    """(rows, K): the sum of log (K, columns) over the columns that are there (columns, rows); 0 · −∞ = 0."""
-    if np.isfinite(log).all():
-        return np.asarray(there.T.astype(np.float64) @ log.T)
-    return np.asarray(np.where(there[None], log[:, :, None], 0.0).sum(axis=1).T)
