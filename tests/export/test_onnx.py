@@ -14,28 +14,28 @@ import pytest
 import tallybayes as tb
 from tallybayes.errors import ExportError, OptionError
 from tests.every_estimator import ESTIMATORS, LEARNED, as_read, labels
+from tests.export.test_compact import as_rows, fitted, parts_of
 from tests.export.test_export import as_python_reads, plain_rows
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
 EVERY = {**ESTIMATORS, **LEARNED}
-ENSEMBLES = [name for name in EVERY if name.startswith("BayesClassifier")]
+JOINT = ("block",)  # forms whose columns share their evidence by a rule that no graph has
 
 
-def answered(graph: Any, rows: list[list[Any]], mark: str = "") -> tuple[Any, Any]:
-    """Labels and probabilities of rows; what is None is given as missing."""
+def answered(graph: Any, rows: list[list[Any]], mark: str = "") -> Any:
+    """Labels and probabilities of rows, and the evidence if the graph has it; what is None is given as missing."""
     feeds = {}
     for j, each in enumerate(graph.graph.input):
         if each.type.tensor_type.elem_type == onnx.TensorProto.STRING:
             feeds[each.name] = np.array([[mark if row[j] is None else row[j]] for row in rows], dtype=object)
         else:
             feeds[each.name] = np.array([[np.nan if row[j] is None else float(row[j])] for row in rows])
-    label, proba = runtime.InferenceSession(graph.SerializeToString()).run(None, feeds)
-    return label, proba
+    return runtime.InferenceSession(graph.SerializeToString()).run(None, feeds)
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in ENSEMBLES])
+@pytest.mark.parametrize("name", EVERY)
 def test_onnxruntime_answers_as_python_does(name: str) -> None:
     make, data = EVERY[name]
     rng = np.random.default_rng(8)
@@ -46,13 +46,34 @@ def test_onnxruntime_answers_as_python_does(name: str) -> None:
         rows = plain_rows(as_read(model, data(rng, 20))) + plain_rows(X, rng.random(X.shape) < 0.3)
         rows.append([None] * X.shape[1])
         expected = model.predict_proba(as_python_reads(model, rows))
-    label, proba = answered(tb.export.to_onnx(model), rows)
+    joint = any(term["form"] in JOINT for term in tb.export.description(model)["terms"])
+    if joint:
+        with pytest.raises(ExportError, match="evidence"):
+            tb.export.to_onnx(model, evidence=True)
+    label, proba, *evidence = answered(tb.export.to_onnx(model, evidence=not joint), rows)
     np.testing.assert_allclose(proba, expected, atol=1e-9, rtol=0)
+    if not joint:
+        own, terms = evidence[0], model.predictor_.terms(model.predictor_.read(as_python_reads(model, rows)))
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(own - own[:, :, :1], terms - terms[:, :, :1], atol=1e-6)
     assert proba.dtype == np.float64
     chosen = expected[np.arange(len(rows)), [model.classes_.tolist().index(v) for v in label]]
     np.testing.assert_allclose(chosen, expected.max(axis=1), atol=1e-9)
     alone = answered(tb.export.to_onnx(model), rows[:20])[1]  # without gaps, which may be another branch
     np.testing.assert_allclose(alone, expected[:20], atol=1e-9)
+
+
+def test_the_default_classifier_with_every_component() -> None:
+    model, X = fitted(400, 6)
+    assert {"networks", "uniform_networks", "naive", "gaussian", "boosting"} <= set(parts_of(model))
+    rows = [list(row.values()) for row in [*as_rows(X[:20]), *as_rows(X[20:40], 0.4)]]
+    graph = tb.export.to_onnx(model, evidence=True)
+    _, proba, evidence = answered(graph, rows)
+    read = model.predictor_.read(pd.DataFrame(rows, columns=X.columns))
+    np.testing.assert_allclose(proba, model.predict_proba(pd.DataFrame(rows, columns=X.columns)), atol=1e-9, rtol=0)
+    terms = model.predictor_.terms(read)
+    np.testing.assert_allclose(evidence - evidence[:, :, :1], terms - terms[:, :, :1], atol=1e-6)
+    assert {p.key: p.value for p in graph.metadata_props}["evidence"] == repr([*X.columns, "(together)"])
 
 
 @pytest.mark.parametrize("unseen", ["ignore", "other"])
@@ -111,10 +132,6 @@ def test_what_has_no_graph_says_why(monkeypatch: Any) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{j}": rng.choice(list("abcdefghij"), 200) for j in range(7)})
     y = rng.integers(0, 2, 200)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(ExportError, match="'ensemble' has none"):
-            tb.export.to_onnx(tb.BayesClassifier("fast", members=2).fit(X, y))
     with pytest.raises(ExportError, match="cannot refuse a row"):
         tb.export.to_onnx(tb.NaiveBayes(unseen="error").fit(X, y))
     graph = {"c6": ["c0", "c1", "c2", "c3", "c4"]}
@@ -123,14 +140,6 @@ def test_what_has_no_graph_says_why(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(OptionError, match=r"tallybayes\[onnx\]"):
         tb.export.to_onnx(tb.NaiveBayes().fit(X, y))
-
-
-def test_a_model_without_a_graph_is_told_what_else_there_is() -> None:
-    model = tb.BayesClassifier("fast").fit([[1.0, 2.0], [2.0, 1.0], [7.0, 8.0], [8.0, 9.0]] * 5, [0, 0, 1, 1] * 5)
-    with pytest.raises(
-        ExportError, match=r"'ensemble' has none\. Write it as \.js \(to_js\) or \.json \(to_json\), or fit"
-    ):
-        tb.export.to_onnx(model)
 
 
 GAP = float("nan")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -77,6 +78,6 @@ def export(
     kind = Path(out).suffix.lower()
     if kind not in FORMS:
         raise typer.BadParameter(f"{out!r} ends in none of {', '.join(FORMS)}.", param_hint="--out")
-    write = {".json": to_json, ".onnx": to_onnx}.get(kind, to_js)
+    write: Callable[[object, str], object] = to_onnx if kind == ".onnx" else to_json if kind == ".json" else to_js
     write(load_classifier(model), out)
     output.note(f"{out}: {Path(out).stat().st_size / 1e6:.2f} MB")

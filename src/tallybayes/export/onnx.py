@@ -9,16 +9,25 @@ import numpy as np
 
 from tallybayes.distributions.context import Json
 from tallybayes.errors import ExportError, OptionError
+from tallybayes.export import onnx_average, onnx_ensemble, onnx_forms
 from tallybayes.export.model_json import description
-from tallybayes.export.onnx_forms import FORMS, logs
+from tallybayes.export.onnx_forms import Form, logs
 from tallybayes.export.onnx_graph import IR, ML_OPSET, OPSET, Graph, take
 
 MISSING = ""  # what stands for a missing value in a column of strings, unless it is a label there
 INSTEAD = "\u2205"  # then this does
 INSTEAD_OF_IT = "Write it as .js (to_js) or .json (to_json), or fit a NaiveBayes, which has one."
+TOGETHER = "(together)"  # the last row of evidence of a BayesClassifier, which belongs to no column
+BY_COLUMN: dict[str, Form] = {
+    **onnx_forms.BY_COLUMN,
+    "network": onnx_forms.network_columns,
+    "average": onnx_average.average_columns,
+    "ensemble": onnx_ensemble.ensemble_columns,
+}
+WHOLE: dict[str, Form] = {"average": onnx_average.average, "ensemble": onnx_ensemble.ensemble}
 
 
-def to_onnx(model: object, path: str | PathLike[str] | None = None) -> Any:
+def to_onnx(model: object, path: str | PathLike[str] | None = None, *, evidence: bool = False) -> Any:
     """Write a fitted model as an ONNX graph: float64, opset 17, any runtime that has it.
 
     One input for each column, of shape (rows, 1): strings, or float64; NaN is missing, and in a column of strings the
@@ -34,6 +43,11 @@ def to_onnx(model: object, path: str | PathLike[str] | None = None) -> Any:
         What is written.
     path : str or path, default=None
         Where to write it too; None only returns it.
+    evidence : bool, default=False
+        Whether the graph has a third output, ``evidence`` (rows, columns, classes): what each column adds to log P(x,
+        class), as `explain` gives it. Of a `BayesClassifier` the last of its columns belongs to none; the metadata
+        ``evidence`` of the graph name them. A model of full
+        covariances has none.
 
     Returns
     -------
@@ -69,8 +83,12 @@ def to_onnx(model: object, path: str | PathLike[str] | None = None) -> Any:
         kind, name = _input(g, column, marks)
         inputs.append(onnx.helper.make_tensor_value_info(column["name"], kind, ["rows", 1]))
         read.append(name)
-    joint = _joint(g, found, read)
-    answers = _answers(g, found, joint)
+    try:
+        answers = list(_answers(g, found, _joint(g, found, read)))
+        if evidence:
+            answers.append(_evidence(g, found, read))
+    except ExportError as e:
+        raise ExportError(f"This {found['estimator']} has no ONNX graph: {e} {INSTEAD_OF_IT}") from None
     made = _model(onnx, g, inputs, answers, found, marks)
     if path is not None:
         onnx.save(made, fspath(path))
@@ -124,17 +142,27 @@ def _input(g: Graph, column: Json, marks: dict[str, str]) -> tuple[int, str]:
 def _joint(g: Graph, found: Json, read: list[str]) -> str:
     K = len(found["classes"])
     total = g.constant(np.zeros((1, K)))
-    try:
-        for term in found["terms"]:
-            if term["form"] not in FORMS:
-                raise ExportError(f"the form {term['form']!r} has none.")
-            total = g.op("Add", total, FORMS[term["form"]](g, term, [read[j] for j in term["columns"]], K))
-    except ExportError as e:
-        raise ExportError(f"This {found['estimator']} has no ONNX graph: {e} {INSTEAD_OF_IT}") from None
+    for term in found["terms"]:
+        form = WHOLE.get(term["form"], onnx_forms.score)
+        total = g.op("Add", total, form(g, term, [read[j] for j in term["columns"]], K))
     if found["beta"] != 1:
         total = g.op("Mul", total, g.constant(np.full(1, found["beta"])))
     rows = g.op("Shape", found["columns"][0]["name"])  # there may be columns that say nothing, and no others
     return str(g.op("Add", total, g.op("Expand", g.constant(logs(found["start"])[None]), rows)))
+
+
+def _evidence(g: Graph, found: Json, read: list[str]) -> str:
+    """(rows, columns, classes); of an ensemble one column more."""
+    K, by_column, order = len(found["classes"]), list[str](), list[int]()
+    for term in found["terms"]:
+        if term["form"] not in BY_COLUMN:
+            raise ExportError("its columns are scored together, and their shares of the evidence take no graph.")
+        by_column.append(BY_COLUMN[term["form"]](g, term, [read[j] for j in term["columns"]], K))
+        order += term["columns"] + [len(read)] * (term["form"] == "ensemble")
+    whole = g.op("Concat", *by_column, axis=1)
+    if found["beta"] != 1:
+        whole = g.op("Mul", whole, g.constant(np.full(1, found["beta"])))
+    return str(g.op("Gather", whole, g.constant(np.argsort(order)), axis=1))
 
 
 def _answers(g: Graph, found: Json, joint: str) -> tuple[str, str]:
@@ -151,22 +179,29 @@ def _answers(g: Graph, found: Json, joint: str) -> tuple[str, str]:
     return take(g, np.array(labels, dtype=object if isinstance(labels[0], str) else None), best), share
 
 
-def _model(onnx: Any, g: Graph, inputs: list[Any], answers: tuple[str, str], found: Json, marks: dict[str, str]) -> Any:
+def _model(onnx: Any, g: Graph, inputs: list[Any], answers: list[str], found: Json, marks: dict[str, str]) -> Any:
     kinds = onnx.TensorProto
     first = found["classes"][0]
     kind = kinds.STRING if isinstance(first, str) else kinds.DOUBLE if isinstance(first, float) else kinds.INT64
-    names = [_free({each.name for each in inputs}, name) for name in ("label", "probabilities")]
+    wanted = ("label", "probabilities", "evidence")[: len(answers)]
+    names = [_free({each.name for each in inputs}, name) for name in wanted]
     for name, own in zip(names, answers, strict=True):
         g.nodes.append(onnx.helper.make_node("Identity", [own], [name]))
     outputs = [
         onnx.helper.make_tensor_value_info(names[0], kind, ["rows"]),
         onnx.helper.make_tensor_value_info(names[1], kinds.DOUBLE, ["rows", len(found["classes"])]),
     ]
+    facts = {"classes": repr(found["classes"]), "missing": repr(marks)}
+    if len(answers) > 2:
+        columns = [column["name"] for column in found["columns"]]
+        columns += [TOGETHER] * any(term["form"] == "ensemble" for term in found["terms"])
+        facts["evidence"] = repr(columns)
+        shape = ["rows", len(columns), len(found["classes"])]
+        outputs.append(onnx.helper.make_tensor_value_info(names[2], kinds.DOUBLE, shape))
     graph = onnx.helper.make_graph(g.nodes, found["estimator"], inputs, outputs, g.constants)
     opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
     made = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR, producer_name="tallybayes")
     made.producer_version = found["tallybayes"]
-    facts = {"classes": repr(found["classes"]), "missing": repr(marks)}
     onnx.helper.set_model_props(made, facts)
     onnx.checker.check_model(made)
     return made

@@ -1,4 +1,5 @@
-"""The forms of docs/model-json.md as ONNX: what a term adds to log P(x | class), (rows, classes).
+"""The forms of docs/model-json.md as ONNX: what a term adds to log P(x | class), (rows, classes); and column by column
+(rows, columns, classes) where columns do not depend on each other.
 
 x: of each column of the term the name of what was read of it, (rows, 1): numbers, NaN where missing; or codes, −1 where
 missing and −2 where unseen.
@@ -14,19 +15,19 @@ import numpy as np
 
 from tallybayes.errors import ExportError
 from tallybayes.export.onnx_graph import Graph, take
-from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.array_types import Floats
 
 Term = dict[str, Any]
 LOG_2PI = float(np.log(2 * np.pi))
 MOST_CELLS = 200_000  # of a table for one row: more, and missing values would take too long
+MOST_EVIDENCE = 30  # columns of a network, each of which takes the graph of the network once more
 MOST_KERNELS = 2000  # columns times classes
 
 
 def logs(values: Any) -> Floats:
     """Nested lists with None for minus infinity."""
-    found = np.array(values, dtype=object)
-    gone = np.array([v is None for v in found.ravel()], dtype=bool).reshape(found.shape)
-    return np.where(gone, -np.inf, found).astype(np.float64)
+    found = np.array(values, dtype=np.float64)  # None becomes NaN, which no description holds
+    return np.where(np.isnan(found), -np.inf, found)
 
 
 def beside(g: Graph, x: Sequence[str]) -> str:
@@ -38,7 +39,7 @@ def missing(g: Graph, x: str) -> str:
     return str(g.op("IsNaN", x))
 
 
-def table(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def table_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     """One table for all columns: of each its levels, then nothing (missing), then what is said of others."""
     parts, firsts, sizes, first = [], [], [], 0
     for i, log in enumerate(term["log"]):
@@ -52,8 +53,7 @@ def table(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     strange = g.op("Or", g.op("Equal", code, g.constant(-2)), g.op("GreaterOrEqual", code, size))
     place = g.where(g.op("Equal", code, g.constant(-1)), size, code)
     place = g.where(strange, g.op("Add", size, g.constant(1)), place)
-    found = take(g, np.vstack(parts), g.op("Add", place, g.constant(np.array(firsts))))
-    return g.sum(found, 1)
+    return take(g, np.vstack(parts), g.op("Add", place, g.constant(np.array(firsts))))
 
 
 def densities(g: Graph, x: str, mean: Floats, variance: Floats, low: Floats | None = None) -> str:
@@ -69,12 +69,12 @@ def densities(g: Graph, x: str, mean: Floats, variance: Floats, low: Floats | No
     return g.where(missing(g, x), g.constant(np.zeros(1)), found)
 
 
-def normal(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
+def normal_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
     mean, low, variance = (np.array(term[key]) for key in ("mean", "low", "variance"))
-    return g.sum(densities(g, g.expand(beside(g, x), 2), mean, variance, low), 1)
+    return densities(g, g.expand(beside(g, x), 2), mean, variance, low)
 
 
-def log_normal(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
+def log_normal_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
     mean, low, variance = (np.array(term[key]) for key in ("mean", "low", "variance"))
     whole = g.expand(beside(g, x), 2)
     nothing = g.constant(np.zeros(1))
@@ -82,7 +82,18 @@ def log_normal(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: 
     t = g.op("Log", g.where(positive, whole, g.constant(np.ones(1))))
     above = g.op("Add", densities(g, t, mean, variance, low), g.constant(logs(term["above"])))
     found = g.where(positive, above, g.constant(logs(term["zero"])))
-    return g.sum(g.where(missing(g, whole), nothing, found), 1)
+    return g.where(missing(g, whole), nothing, found)
+
+
+def linear_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
+    weight = logs(term["weight"])
+    bias = np.zeros_like(weight) if term["bias"] is None else np.array(term["bias"], dtype=float)
+    whole, nothing = g.expand(beside(g, x), 2), g.constant(np.zeros(1))
+    value = g.op("Mul", whole, g.constant(np.where(np.isinf(weight), 0.0, weight)))
+    if np.isinf(weight).any():  # 0 · −∞ counts as 0
+        never = g.op("And", g.op("Not", g.op("Equal", whole, nothing)), g.constant(np.isinf(weight)))
+        value = g.where(never, g.constant(np.full(1, -np.inf)), value)
+    return g.where(missing(g, whole), nothing, g.op("Add", value, g.constant(bias)))
 
 
 def linear(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
@@ -101,12 +112,15 @@ def linear(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG0
     return str(out)
 
 
-def kernel(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def kernel_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     if len(x) * K > MOST_KERNELS:
         raise ExportError(f"its {len(x) * K:,} kernel densities are more than the {MOST_KERNELS:,} that a graph holds.")
-    total = g.constant(np.zeros((1, K)))
+    columns = []
     for i, column in enumerate(x):
         if not any(term["value"][i]):
+            columns.append(
+                g.expand(g.op("Mul", g.cast(missing(g, column), np.float64), g.constant(np.zeros((1, K)))), 1)
+            )
             continue
         each = []
         for k in range(K):
@@ -116,9 +130,8 @@ def kernel(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
             log = g.op("Sub", share, g.op("Mul", g.op("Mul", z, z), g.constant(np.full(1, 0.5))))
             found = g.op("Sub", g.log_sum_exp(log, 1), g.constant(np.full(1, np.log(h) + 0.5 * LOG_2PI)))
             each.append(g.expand(found, 1))
-        column_says = g.where(missing(g, column), g.constant(np.zeros(1)), beside(g, each))
-        total = g.op("Add", total, column_says)
-    return str(total)
+        columns.append(g.expand(g.where(missing(g, column), g.constant(np.zeros(1)), beside(g, each)), 1))
+    return beside(g, columns)
 
 
 def block(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
@@ -225,6 +238,26 @@ def network(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     return _summed_out(g, factors, sizes, K)
 
 
+def network_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+    """(rows, columns, K): in the order of the graph, what each column adds to the log-likelihood of those before it."""
+    d = len(term["sizes"])
+    if len(x) > MOST_EVIDENCE:
+        raise ExportError(
+            f"the evidence of its {len(x)} columns takes as many graphs; at most {MOST_EVIDENCE} are made."
+        )
+    absent = [g.op("Sub", g.op("Mul", v, g.constant(0)), g.constant(1)) for v in x[:d]]
+    absent += [g.op("Div", g.op("Mul", v, g.constant(np.zeros(1))), g.constant(np.zeros(1))) for v in x[d:]]
+    order = [*(f["child"] for f in term["families"]), *range(d, len(x))]
+    shown, zero, out = list(absent), g.constant(np.zeros(1)), [""] * len(x)
+    before = network(g, term, shown, K)
+    for j in order:
+        shown[j] = x[j]
+        now = network(g, term, shown, K)
+        out[j] = g.expand(g.where(g.never(before), zero, g.op("Sub", now, before)), 1)
+        before = now
+    return beside(g, out)
+
+
 def _summed_out(g: Graph, factors: list[tuple[list[int], str]], sizes: Sequence[int], K: int) -> str:
     left = set(range(len(sizes)))
     while left:
@@ -259,107 +292,15 @@ def _laid(g: Graph, own: list[int], name: str, over: Sequence[int]) -> str:
     return str(g.op("Unsqueeze", name, g.constant(np.array(axes)))) if axes else name
 
 
-def average(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
-    sizes = np.array(term["sizes"], dtype=np.int64)
-    d, reals = len(sizes), len(x) - len(sizes)
-    code = known_codes(g, term, x)
-    if term["follows"]:
-        code = _without_followers(g, term, code, sizes)
-    absent = g.op("Less", code, g.constant(0))
-    safe = g.op("Max", code, g.constant(0))
-    tables: list[Array] = [logs(term["naive"]["log"][j]).reshape(-1, K) for j in range(d)]
-    naive = _looked_up(g, tables, sizes, safe, absent, None)
-    naive = g.op("Add", naive, _normals(g, term["naive"]["reals"], x[d:], None, K)) if reals else naive
-    total, weight = None, g.constant(np.zeros((1, 1)))
-    for s in term["sets"]:
-        cell = _cell(g, s["parents"], sizes, safe)
-        met = take(g, np.array(s["met"], dtype=bool), cell)
-        for j in s["parents"]:
-            known = g.op("Not", g.op("Gather", absent, g.constant(np.array([j])), axis=1))
-            met = g.op("And", met, known)
-        own = sum((logs(a) for a in s["own"]), np.zeros(K))
-        rest = [
-            logs(a).reshape(-1, K) if len(a) else np.zeros((int(sizes[j]) * len(own), K))
-            for j, a in enumerate(s["log"])
-        ]
-        says = g.op(
-            "Add", g.op("Squeeze", take(g, own, cell), g.constant([1])), _looked_up(g, rest, sizes, safe, absent, cell)
-        )
-        if reals:
-            at = _cell(g, s["real_parents"], sizes, safe)
-            says = g.op("Add", says, _normals(g, s["reals"], x[d:], at, K))
-        says = g.op("Add", says, g.constant(np.full(1, np.log(s["weight"]))))
-        says = g.expand(g.where(met, says, g.constant(np.full(1, -np.inf))), 1)
-        total = says if total is None else g.op("Concat", total, says, axis=1)
-        share = g.op("Mul", g.cast(met, np.float64), g.constant(np.full(1, float(s["weight"]))))
-        weight = g.op("Add", weight, share)
-    if total is None:
-        return str(naive)
-    some = g.op("Greater", weight, g.constant(np.zeros(1)))
-    mean = g.op("Sub", g.log_sum_exp(total, 1), g.op("Log", g.where(some, weight, g.constant(np.ones(1)))))
-    return g.where(some, mean, naive)
-
-
-def _cell(g: Graph, parents: Sequence[int], sizes: Array, code: str) -> str:
-    """(rows, 1): the cell of some columns, the last fastest."""
-    at = np.zeros((len(sizes), 1), dtype=np.int64)
-    step = 1
-    for j in reversed(parents):
-        at[j] = step
-        step *= int(sizes[j])
-    return g.sum(g.op("Mul", code, g.constant(at.T)), 1, keep=True)
-
-
-def _looked_up(g: Graph, tables: Sequence[Array], sizes: Array, code: str, absent: str, cell: str | None) -> str:
-    """(rows, K): the sum over columns of what their tables say at cell · size + code; 0 for what is missing."""
-    firsts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
-    whole = np.vstack([*tables, np.zeros((1, tables[0].shape[1]))])
-    place = g.op("Add", code, g.constant(firsts))
-    if cell is not None:
-        place = g.op("Add", place, g.op("Mul", cell, g.constant(sizes)))
-    place = g.where(absent, g.constant(len(whole) - 1), place)
-    return g.sum(take(g, whole, place), 1)
-
-
-def _normals(g: Graph, reals: Sequence[Any], x: Sequence[str], cell: str | None, K: int) -> str:
-    """(rows, K): the normal densities of the real columns beside a cell of parents."""
-    total = g.constant(np.zeros((1, K)))
-    for real, value in zip(reals, x, strict=True):
-        mean, variance = np.array(real["mean"]), np.array(real["variance"])
-        says = variance > 0
-        safe = np.where(says, variance, 1.0)
-        scale = np.where(says, np.sqrt(0.5) / np.sqrt(safe), 0.0)
-        norm = np.where(says, -0.5 * (LOG_2PI + np.log(safe)), 0.0)
-        at = [
-            take(g, a[:1], g.constant(np.zeros((1, 1), dtype=int))) if cell is None else take(g, a, cell)
-            for a in (mean, scale, norm)
-        ]
-        m, s, c = (g.op("Squeeze", a, g.constant([1])) for a in at)
-        z = g.op("Mul", g.op("Sub", value, m), s)
-        found = g.op("Sub", c, g.op("Mul", z, z))
-        total = g.op("Add", total, g.where(missing(g, value), g.constant(np.zeros(1)), found))
-    return str(total)
-
-
-def _without_followers(g: Graph, term: Term, code: str, sizes: Array) -> str:
-    """A value that follows from another of its row is missing; of two that follow from each other the first stays."""
-    first = np.cumsum(sizes) - sizes
-    V = int(sizes.sum())
-    follows = np.zeros((V, V), dtype=bool)
-    for (j, v), (i, u) in term["follows"]:
-        follows[first[j] + v, first[i] + u] = True
-    column = np.repeat(np.arange(len(sizes)), sizes)
-    drops = (follows & ~(follows.T & (column[:, None] < column[None, :]))).T  # [b, a]: a goes where b is
-    level = np.arange(V) - np.repeat(first, sizes)
-    of_level = g.op("Gather", code, g.constant(column), axis=1)  # (rows, V)
-    there = g.cast(g.op("Equal", of_level, g.constant(level)), np.float64)
-    gone = g.op("Mul", there, g.op("MatMul", there, g.constant(drops.astype(float))))
-    by_column = g.op("MatMul", gone, g.constant((column[:, None] == np.arange(len(sizes))).astype(float)))
-    return g.where(g.op("Greater", by_column, g.constant(np.zeros(1))), g.constant(-1), code)
-
-
 Form = Callable[[Graph, Term, Sequence[str], int], str]
-FORMS: dict[str, Form] = {
-    "table": table, "normal": normal, "log-normal": log_normal, "linear": linear, "kernel": kernel, "block": block,
-    "network": network, "average": average,
+BY_COLUMN: dict[str, Form] = {
+    "table": table_columns, "normal": normal_columns, "log-normal": log_normal_columns, "linear": linear_columns,
+    "kernel": kernel_columns,
 }  # fmt: skip
+WHOLE: dict[str, Form] = {"linear": linear, "block": block, "network": network}
+
+
+def score(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+    """What a term adds, (rows, classes), in the quickest way that it has."""
+    form = term["form"]
+    return WHOLE[form](g, term, x, K) if form in WHOLE else g.sum(BY_COLUMN[form](g, term, x, K), 1)

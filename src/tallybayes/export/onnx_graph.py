@@ -46,7 +46,7 @@ class Graph:
         Parameters
         ----------
         value : array-like
-            Floats become float64, whole numbers int64, texts strings.
+            Floats become float64 unless they are float32, whole numbers int64, texts strings.
 
         Returns
         -------
@@ -54,7 +54,7 @@ class Graph:
             The name of the output.
         """
         a = np.asarray(value)
-        if a.dtype.kind == "f":
+        if a.dtype.kind == "f" and a.dtype != np.float32:
             a = a.astype(np.float64)
         elif a.dtype.kind in "iu":
             a = a.astype(np.int64)
