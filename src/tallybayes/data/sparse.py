@@ -7,7 +7,6 @@ they already have the right form.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,6 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array
-
-
-def is_sparse(X: object) -> bool:
-    """Whether X is a scipy sparse matrix, without importing scipy.sparse: its maker has."""
-    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)  # another thread may be importing it
-    return issparse is not None and bool(issparse(X))
 
 
 def read_sparse(X: Any) -> Any:

@@ -28,7 +28,7 @@ from tallybayes.data.raw_column import (
     missing_as_none,
     object_column,
 )
-from tallybayes.data.sparse import is_sparse, read_sparse
+from tallybayes.data.sparse import read_sparse
 from tallybayes.errors import NestedValueError, TableError, brief
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.lazy_imports import nw
@@ -113,7 +113,7 @@ def read_table(X: object) -> Table:
         return X
     if type(X) is np.ndarray and _is_matrix(X):
         return _from_matrix(X)
-    if is_sparse(X):
+    if _is_sparse(X):
         csr = read_sparse(X)
         n, d = csr.shape
         return Table(n, d, "sparse", csr=csr)
@@ -305,6 +305,12 @@ def _from_frame(frame: Any) -> Table:
     return Table(n, d, container, names, columns=columns)
 
 
+def _is_sparse(X: object) -> bool:
+    """Whether X is a scipy sparse matrix, without importing scipy.sparse: its maker has."""
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)  # another thread may be importing it
+    return issparse is not None and bool(issparse(X))
+
+
 def _is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
     """Without importing pandas: a caller with a frame has imported it."""
     frame = getattr(sys.modules.get("pandas"), "DataFrame", None)  # another thread may be importing it
@@ -328,7 +334,7 @@ def _from_pandas(X: pd.DataFrame) -> Table:
             columns.append(RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True)))
         elif type(types[j]).__name__ == "CategoricalDtype":
             columns.append(category_column(s, names[j] if names else f"x{j}"))
-        elif type(types[j]).__name__ == "StringDtype" and has_arrow(s):
+        elif type(types[j]).__name__ == "StringDtype" and hasattr(s, "__arrow_c_stream__"):
             columns.append(RawColumn(s, "arrow", "categorical"))
         else:
             columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))

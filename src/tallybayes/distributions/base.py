@@ -16,7 +16,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.distributions.capabilities import KEPT, REPLACED, Reclassing, Rescaling, capability
 from tallybayes.distributions.context import Context, Exported, Needs, P, S, Weights
-from tallybayes.distributions.statistics import arrays_of, changed, check_binary, kind_of, spread, subtract
+from tallybayes.distributions.statistics import arrays_of, changed, kind_of, spread, subtract
 from tallybayes.utils.array_types import Array
 
 
@@ -107,10 +107,7 @@ class Distribution(ABC, Generic[S, P]):
             The schema, with the labels that were new.
         """
         if self.needs == "levels":
-            codes, schema = encoding.levels(table, schema, columns, grow, sizes)
-            if grow:
-                check_binary(schema, columns)
-            return codes, schema
+            return encoding.levels(table, schema, columns, grow, sizes)
         if self.needs == "cuts":
             return encoding.cut_codes(table, schema, columns), schema
         if table.csr is not None:

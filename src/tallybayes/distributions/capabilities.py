@@ -7,7 +7,7 @@ one of REPLACED keeps of its base's capabilities only those of KEPT, and names a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -298,25 +298,6 @@ def plot_style(d: Distribution) -> PlotStyle:
     """How a column is drawn; columns of levels and intervals are drawn as such whatever it says."""
     plotted = capability(d, Plotted)
     return "curve" if plotted is None else plotted.plot_style()
-
-
-def count_table(
-    d: Distribution,
-    table: Table,
-    schema: Schema,
-    columns: Sequence[int],
-    sizes: Mapping[int, int],
-    y: NDArray[np.int32],
-    w: Weights,
-    K: int,
-) -> tuple[Any, Schema]:
-    """The statistics of a table's rows, and the schema with the labels that were new."""
-    counts = capability(d, TableCounts)
-    found = None if counts is None else counts.count_table(table, schema, columns, y, w, K)
-    if found is not None:
-        return found
-    data, schema = d.encode(table, schema, columns, True, sizes)
-    return d.add(data, y, w, K), schema
 
 
 def leave_one_out(

@@ -16,8 +16,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.schema import Schema
-from tallybayes.errors import ForgetError, OptionError, TableError, brief
+from tallybayes.errors import ForgetError, OptionError, brief
 from tallybayes.utils.array_types import Array
 
 R = TypeVar("R")
@@ -80,17 +79,6 @@ NEVER_LEARNED = (
 DUST = 8 * np.finfo(np.float64).eps  # what rounding leaves of a weight that was taken away whole
 
 
-def check_binary(schema: Schema, columns: Sequence[int]) -> None:
-    """TableError if a binary column has met a third value."""
-    for j in columns:
-        if schema.kinds[j] == "binary" and j in schema.levels and len(schema.levels[j]) > 2:
-            labels = ", ".join(repr(v) for v in schema.levels[j].labels[:4])
-            raise TableError(
-                f"Column {schema.name(j)!r} is binary but has {len(schema.levels[j])} values ({labels}). Declare it "
-                f"categorical with schema={{{schema.name(j)!r}: 'categorical'}}."
-            )
-
-
 def expect(s: object, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
     """Raises ValueError unless s has these arrays and no others: float64, finite, none below 0 where said."""
     arrays = arrays_of(s)
@@ -121,22 +109,10 @@ def subtract(a: Array, b: Array) -> Array:
     return r
 
 
-def met_codes(count: Array, sizes: Array) -> NDArray[np.bool_]:
-    """Which columns were counted at all; count: of all columns side by side, sizes: how many codes each has."""
-    there = np.append(np.cumsum(count.any(axis=0)), 0)  # index −1: nothing before the first
-    ends = np.cumsum(sizes) - 1
-    return np.asarray(there[ends] > there[ends - sizes])
-
-
 def minus(a: Array, b: Array) -> Array:
     """a − b of counts, and 0 where it is less than nothing, or dust."""
     left = a - b
     return np.where(left <= 1e-9 * a, 0.0, left)
-
-
-def split(a: Array, sizes: Array) -> list[Array]:
-    """The columns' parts of an array whose last axis runs over all levels."""
-    return np.split(a, np.cumsum(sizes)[:-1], axis=-1) if len(sizes) else []
 
 
 def check_alpha(alpha: object, least: float = 0.0) -> None:

@@ -41,7 +41,8 @@ from tallybayes.distributions.networks.joint_counts import (
     packed,
     plus_counts,
 )
-from tallybayes.distributions.statistics import expect, split, spread, subtract
+from tallybayes.distributions.statistics import expect, spread, subtract
+from tallybayes.distributions.univariate.categorical import split
 from tallybayes.ensemble import (
     ensemble_export,
     fitting,

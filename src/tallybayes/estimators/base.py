@@ -56,10 +56,6 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         """What fit and partial_fit do while the lock is held."""
         learning.learn(self, X, y, sample_weight, classes, fresh=fresh, later=later, whole=whole)
 
-    def _refit_if_stale(self) -> None:
-        if self._held.stale:
-            learning.refit(self)
-
     # --- learning ------------------------------------------------------------------------------------------------
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from tallybayes.data.schema import Kind
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
-from tallybayes.distributions.statistics import split
 from tallybayes.distributions.univariate.bernoulli import ThresholdParams, ThresholdStatistics
-from tallybayes.distributions.univariate.categorical import CategoricalParams, CategoricalStatistics
+from tallybayes.distributions.univariate.categorical import CategoricalParams, CategoricalStatistics, split
 from tallybayes.distributions.univariate.multinomial import MultinomialParams, MultinomialStatistics
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.base import GenerativeClassifier

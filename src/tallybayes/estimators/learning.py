@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tallybayes.data.encoding.encoded import kinds_are_settled
+from tallybayes.data.encoding.encoders import kinds_are_settled
 from tallybayes.data.labels import Target, positions, read_classes, read_target, union, warn_unsavable
 from tallybayes.data.leakage import warn_about_leakage
 from tallybayes.data.row_store import store_of

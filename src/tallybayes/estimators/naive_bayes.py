@@ -13,10 +13,10 @@ from tallybayes.errors import OptionError, brief
 from tallybayes.estimators import given_parameters, var_smoothing
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.parameters import check_var_smoothing, unseen_policy
-from tallybayes.model.distribution_selection import choose
+from tallybayes.model.distribution_selection import assign, choose, to_choose
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
-from tallybayes.model.term import Term, assign, to_choose
+from tallybayes.model.term import Term
 
 SHOWN = 50  # columns of a summary
 
@@ -181,7 +181,7 @@ class NaiveBayes(GenerativeClassifier):
             "alpha": self.alpha,
             "ddof": self.ddof,
             "shared": self.variance == "shared",
-            "var_smoothing": var_smoothing.in_use(self.var_smoothing, None),
+            "var_smoothing": var_smoothing.PLAIN if isinstance(self.var_smoothing, str) else self.var_smoothing,
             "other": self.unseen == "other",
         }
 

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 BALANCED = "balanced"
+MEMORIES = {
+    "sums": "'sums' (statistics alone)",
+    "sample": "'sample' (and a bounded sample of rows)",
+    "rows": "'rows' (all rows)",
+}
 # options that may be arrays, tables or objects: each is read, or refused, where it is used
 STRUCTURED = frozenset(
     (
@@ -49,6 +54,21 @@ def check_shared(model: ModelState) -> None:
     rows = model.half_life
     if rows is not None and (not is_number(rows) or rows < 1):
         raise OptionError(f"half_life must be None or a number of rows of at least 1; got {brief(rows)}.")
+    _check_memory(model)
+
+
+def _check_memory(model: ModelState) -> None:
+    """OptionError unless the memory is one that this estimator has, and goes with its other options."""
+    memory = model.memory
+    if not isinstance(memory, str) or memory not in model._memories:
+        allowed = ", ".join(MEMORIES[m] for m in model._memories)
+        why = " Only a BayesClassifier chooses on a sample of its rows." if memory == "sample" else ""
+        raise OptionError(f"memory of {type(model).__name__} must be {allowed}; got {brief(memory)}.{why}")
+    if memory == "rows" and model.half_life is not None:
+        raise OptionError(
+            "memory='rows' keeps rows without their order, and half_life makes older ones count less. Set one of them "
+            "to its default, or call decay(factor), which scales the weights of the rows that are kept."
+        )
 
 
 def check_single_values(model: ModelState | Wrapper) -> None:

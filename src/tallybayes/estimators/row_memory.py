@@ -10,31 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tallybayes.data.labels import union
 from tallybayes.data.row_store import RowStore
-from tallybayes.errors import MergeError, OptionError, brief
+from tallybayes.errors import MergeError, OptionError
 from tallybayes.model.fitted import GONE, Fitted
 
 if TYPE_CHECKING:
     from tallybayes.estimators.state import ModelState
-
-MEANS = {
-    "sums": "'sums' (statistics alone)",
-    "sample": "'sample' (and a bounded sample of rows)",
-    "rows": "'rows' (all rows)",
-}
-
-
-def check(model: ModelState) -> None:
-    """OptionError unless the memory is one that this estimator has, and goes with its other options."""
-    memory = model.memory
-    if not isinstance(memory, str) or memory not in model._memories:
-        allowed = ", ".join(MEANS[m] for m in model._memories)
-        why = " Only a BayesClassifier chooses on a sample of its rows." if memory == "sample" else ""
-        raise OptionError(f"memory of {type(model).__name__} must be {allowed}; got {brief(memory)}.{why}")
-    if memory == "rows" and model.half_life is not None:
-        raise OptionError(
-            "memory='rows' keeps rows without their order, and half_life makes older ones count less. Set one of them "
-            "to its default, or call decay(factor), which scales the weights of the rows that are kept."
-        )
 
 
 def check_kept(model: ModelState, fitted: Fitted) -> None:

@@ -17,7 +17,7 @@ from tallybayes.data.packed_rows import pack, unpack
 from tallybayes.data.schema import Kind, Schema
 from tallybayes.errors import MergeError, ModelFileError, OptionError, brief, is_number
 from tallybayes.estimators import row_memory
-from tallybayes.estimators.learning import check_same_weights
+from tallybayes.estimators.learning import check_same_weights, refit
 from tallybayes.estimators.parameters import check_shared, check_weights
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
@@ -150,7 +150,6 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
         check_shared(self)
-        row_memory.check(self)
 
     def _distribution(self, d: int) -> Distribution:
         """The distribution of all d columns, from the parameters."""
@@ -393,6 +392,8 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     def _refit_if_stale(self) -> None:
         """With memory='rows': fits the rows that are kept, if they have changed since the last fit."""
+        if self._held.stale:
+            refit(self)
 
     def _holding(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
         """A copy that has learned something else."""

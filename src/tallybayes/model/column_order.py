@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tallybayes.data.schema import Schema
-from tallybayes.distributions.statistics import arrays_of, changed, split
+from tallybayes.distributions.statistics import arrays_of, changed
+from tallybayes.distributions.univariate.categorical import split
 from tallybayes.errors import MergeError
 from tallybayes.model.term import Term
 

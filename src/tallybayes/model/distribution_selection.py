@@ -1,6 +1,7 @@
-"""Which distribution suits a number: each is asked for the class, by the column alone, of rows that it has not seen.
+"""Which distribution models which columns: as the user says (`assign`), or chosen by leave-one-out log-loss (`choose`).
 
-For a sample of the first batch, at most SAMPLE rows with the smallest hashes, each distribution tells
+Each candidate for a numeric column predicts the class by the column alone. For a sample of the first batch, at most
+SAMPLE rows with the smallest hashes, each has the loss
 
     −log P(class | x_j),   P(class | x_j) ∝ P(class) P(x_j | class),
 
@@ -22,13 +23,18 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Numbers, cut_numbers, find_cuts, numbers
 from tallybayes.data.labels import Target
-from tallybayes.data.schema import Choice, Schema
+from tallybayes.data.schema import KINDS, Choice, Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions import Binned, Gaussian, Kernel, LogGaussian, Poisson, distribution
+from tallybayes.distributions import Binned, Distribution, Gaussian, Kernel, LogGaussian, Poisson, distribution
 from tallybayes.distributions.context import Context
+from tallybayes.errors import OptionError
+from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.progress import stage, step
 
+AUTO = "auto"  # chosen for each column by leave-one-out
+BY_KIND = {"real": AUTO, "categorical": "categorical", "binary": "bernoulli", "count": "poisson", "text": "words"}
+UNCHOSEN = {"real": "gaussian", "count": "poisson"}  # where nothing was chosen: too few rows, or an earlier version
 CANDIDATES = ("gaussian", "log-gaussian", "poisson", "mdl", "kernel")  # the simplest first
 SAMPLE = 1024  # rows that judge
 CUTTING = 1 << 14  # rows that cuts are found on, once they are chosen; and the most rows for a kernel, which keeps all
@@ -45,12 +51,82 @@ class _Judged:
     y: NDArray[np.int32]
     w: Floats
     unit: Floats
-    K: int
+    weight: Floats  # of each class: (K,)
 
     @property
-    def weight(self) -> Floats:
-        """(K,): the weight of each class."""
-        return np.bincount(self.y, weights=self.w, minlength=self.K).astype(np.float64)
+    def K(self) -> int:
+        return len(self.weight)
+
+
+def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tuple[Term, ...]:
+    """Columns by distribution: what the user chose, else by kind.
+
+    chosen: None, one distribution (for every numeric column), or a dict from column or kind to distribution.
+    options: parameters of the estimator that a distribution given by name takes over (alpha, ddof, …).
+    """
+    by_kind, by_column = _choices(schema, chosen, options)
+    made: dict[object, Distribution] = {}
+    members: dict[object, list[int]] = {}
+    for j, kind in enumerate(schema.kinds):
+        what = by_column.get(j, by_kind[kind])
+        if isinstance(what, str) and what == AUTO and kind in UNCHOSEN:
+            what = schema.chosen[j].name if j in schema.chosen else UNCHOSEN[kind]
+        key: Any = what if isinstance(what, str) else id(what)
+        if key not in made:
+            made[key] = distribution(what, options)
+        found = made[key]
+        if found.one_column:
+            key = (key, j)
+            made[key] = found
+        if kind not in found.kinds:
+            to = found.kinds[0]
+            change = f"change the kind with schema={{{schema.name(j)!r}: {to!r}}}"
+            if kind in ("categorical", "text") and to in ("real", "count"):  # to call words numbers would not do
+                change = "give numbers there"
+            raise OptionError(
+                f"Column {schema.name(j)!r} is {kind}; the distribution {found.name!r} takes "
+                f"{' or '.join(found.kinds)} columns. Choose another, such as {BY_KIND[kind]!r}, or {change}."
+            )
+        members.setdefault(key, []).append(j)
+    return tuple(Term(made[key], tuple(columns)) for key, columns in members.items())
+
+
+def to_choose(schema: Schema, chosen: object, options: Mapping[str, object]) -> list[int]:
+    """The columns whose distribution is to be chosen, and is not yet."""
+    by_kind, by_column = _choices(schema, chosen, options)
+    asked = [by_column.get(j, by_kind[kind]) for j, kind in enumerate(schema.kinds)]
+    return [
+        j
+        for j, (what, kind) in enumerate(zip(asked, schema.kinds, strict=True))
+        if isinstance(what, str) and what == AUTO and kind in UNCHOSEN and j not in schema.chosen
+    ]
+
+
+def _choices(
+    schema: Schema, chosen: object, options: Mapping[str, object]
+) -> tuple[dict[str, object], dict[int, object]]:
+    """What is asked for by kind, and by column."""
+    by_kind: dict[str, object] = dict(BY_KIND)
+    by_column: dict[int, object] = {}
+    if isinstance(chosen, Mapping):
+        at = {name: j for j, name in enumerate(schema.names or ())}
+        for key, value in chosen.items():
+            if key in KINDS and key not in at:
+                by_kind[key] = value
+            else:
+                by_column[at[key] if key in at else schema.position(key)] = value
+    elif isinstance(chosen, str) and chosen == AUTO:
+        by_kind.update(dict.fromkeys(UNCHOSEN, AUTO))
+    elif chosen is not None:
+        one = distribution(chosen, options)
+        numeric = [kind for kind in one.kinds if kind in ("real", "count", "text")]
+        if not numeric:
+            raise OptionError(
+                f"The distribution {one.name!r} takes {' or '.join(one.kinds)} columns, not numbers. Name the columns "
+                f"it is for: distributions={{'column': {one.name!r}}}."
+            )
+        by_kind.update(dict.fromkeys(numeric, chosen))
+    return by_kind, by_column
 
 
 def choose(
@@ -96,7 +172,9 @@ def _sample(table: Table, schema: Schema, columns: Sequence[int], target: Target
     w = np.ones(len(there)) if target.w is None else target.w[there]
     if len(w):
         w = w / min(1.0, float(w.mean()))  # weights may be shares of a whole: a row is a row
-    return _Judged(there, target.y[there], w, np.minimum(w, 1.0), len(target.classes))
+    y = target.y[there]
+    weight = np.bincount(y, weights=w, minlength=len(target.classes)).astype(np.float64)
+    return _Judged(there, y, w, np.minimum(w, 1.0), weight)
 
 
 def _hashes(table: Table, schema: Schema, columns: Sequence[int], target: Target) -> NDArray[np.uint64]:

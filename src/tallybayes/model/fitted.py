@@ -20,9 +20,9 @@ from tallybayes.distributions.base import reclass, scale
 from tallybayes.distributions.capabilities import (
     LevelCounts,
     ParameterCount,
+    TableCounts,
     Vocabulary,
     capability,
-    count_table,
     leave_one_out,
 )
 from tallybayes.distributions.capabilities import sizes as code_counts
@@ -434,7 +434,8 @@ def count(rows: Rows, terms: Sequence[Term], classes: Array, closed: bool = Fals
     y, K, counted = rows.classes_of_rows, len(classes), []
     for term in terms:
         try:
-            counted.append(_raw(term, term.distribution.add(rows.of(term), y, rows.w, K)))
+            statistics = term.distribution.add(rows.of(term), y, rows.w, K)
+            counted.append(Term(term.distribution, term.columns, statistics))
         except _core.BadValue as e:
             raise refused(e, rows.schema, term.columns, rows.who) from None
     return Fitted(rows.schema, classes, _core.class_weights(y, rows.w, K), tuple(counted), closed)
@@ -453,10 +454,13 @@ def tally(
     K, counted = len(target.classes), []
     for term in terms:
         try:
-            statistics, schema = count_table(
-                term.distribution, table, schema, term.columns, sizes, target.y, target.w, K
-            )
-            counted.append(_raw(term, statistics))
+            d, direct = term.distribution, capability(term.distribution, TableCounts)
+            found = None if direct is None else direct.count_table(table, schema, term.columns, target.y, target.w, K)
+            if found is None:
+                data, schema = d.encode(table, schema, term.columns, True, sizes)
+                found = d.add(data, target.y, target.w, K), schema
+            statistics, schema = found
+            counted.append(Term(d, term.columns, statistics))
         except _core.BadValue as e:
             raise refused(e, schema, term.columns, who) from None
     weight = _core.class_weights(target.y, target.w, K)

@@ -1,6 +1,6 @@
 """Table → numbers and codes that the kernels read, without copying what already has the right form.
 
-encoded.py has the result types; each of the other modules makes one of them.
+encoded.py has the result types; encoders.py makes numbers and codes, to_words.py the words of texts.
 """
 
 from tallybayes.data.encoding.encoded import (
@@ -12,10 +12,9 @@ from tallybayes.data.encoding.encoded import (
     Numbers,
     Sparse,
     Texts,
-    numbers,
     rows_of,
 )
-from tallybayes.data.encoding.to_codes import (
+from tallybayes.data.encoding.encoders import (
     CUT,
     RAW_LIMIT,
     coded,
@@ -26,6 +25,7 @@ from tallybayes.data.encoding.to_codes import (
     learn_cuts,
     level_codes,
     levels,
+    numbers,
 )
 from tallybayes.data.encoding.to_words import Splitting, texts, word_sums, words
 

@@ -11,7 +11,8 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.encoding.encoded import Sparse, Texts, raw_columns
+from tallybayes.data.encoding.encoded import Sparse, Texts
+from tallybayes.data.encoding.encoders import raw_columns
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import TableError

@@ -43,7 +43,7 @@ from tallybayes.distributions.networks.family_leave_one_out import without_lone_
 from tallybayes.distributions.networks.family_sampling import draw_families, draw_real
 from tallybayes.distributions.networks.joint_counts import GRID, fields_of, matrix_codes
 from tallybayes.distributions.networks.joint_statistics import JointStatistics, Reals
-from tallybayes.distributions.statistics import split
+from tallybayes.distributions.univariate.categorical import split
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
 

@@ -53,7 +53,8 @@ from tallybayes.distributions.networks.joint_counts import (
     plus_counts,
 )
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, MixedStatistics, Reals
-from tallybayes.distributions.statistics import expect, met_codes, subtract
+from tallybayes.distributions.statistics import expect, subtract
+from tallybayes.distributions.univariate.categorical import counted_columns
 from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianStatistics
 from tallybayes.utils.array_types import Array, Floats
 
@@ -161,7 +162,7 @@ class CountedSets(Joint[JointStatistics, J]):
 
     def seen_columns(self, s: JointStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         """Return which columns had a value; of real columns the moments without a parent come first."""
-        discrete = met_codes(s.single, s.sizes)
+        discrete = counted_columns(s.single, s.sizes)
         return np.append(discrete, s.n[:, : self.reals].any(axis=0)) if isinstance(s, MixedStatistics) else discrete
 
     def check(self, s: JointStatistics, context: Context) -> None:

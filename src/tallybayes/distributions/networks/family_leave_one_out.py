@@ -22,7 +22,8 @@ from tallybayes.distributions.context import Context
 from tallybayes.distributions.networks.conditional_gaussians import leave_one_out_logs
 from tallybayes.distributions.networks.count_tables import family_sets
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics
-from tallybayes.distributions.statistics import minus, split
+from tallybayes.distributions.statistics import minus
+from tallybayes.distributions.univariate.categorical import split
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array, Floats
 

@@ -23,16 +23,14 @@ from tallybayes.data.table import Table
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import LearnedCuts, LevelCounts, LevelWeights, SeenColumns
 from tallybayes.distributions.context import Context, Needs, RowColumn, RowScores, Weights
-from tallybayes.distributions.statistics import (
-    NEVER_LEARNED,
-    Record,
-    check_alpha,
-    check_binary,
-    met_codes,
+from tallybayes.distributions.statistics import NEVER_LEARNED, Record, check_alpha, subtract
+from tallybayes.distributions.univariate.categorical import (
+    Categorical,
+    CategoricalStatistics,
+    counted_columns,
+    resize,
     split,
-    subtract,
 )
-from tallybayes.distributions.univariate.categorical import Categorical, CategoricalStatistics, resize
 from tallybayes.errors import ForgetError, OptionError, brief
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property
@@ -152,10 +150,7 @@ class Joint(Distribution[L, Q]):
     def encode(
         self, table: Table, schema: Schema, columns: Sequence[int], grow: bool, sizes: Mapping[int, int]
     ) -> tuple[Data, Schema]:
-        both, schema = encoding.coded(table, schema, columns, grow, sizes, self.reals)
-        if grow:
-            check_binary(schema, columns)
-        return both, schema
+        return encoding.coded(table, schema, columns, grow, sizes, self.reals)
 
     # --- adding ------------------------------------------------------------------------------------------------
 
@@ -184,7 +179,7 @@ class Joint(Distribution[L, Q]):
         return s.sizes
 
     def seen_columns(self, s: L, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        return met_codes(s.single, s.sizes)
+        return counted_columns(s.single, s.sizes)
 
     # --- reading -----------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from tallybayes.distributions.capabilities import (
     TableCounts,
 )
 from tallybayes.distributions.context import Context, Counted, Exported, Features, Needs, RowColumn, Weights, plain
-from tallybayes.distributions.statistics import Record, check_alpha, expect, met_codes, minus, split, subtract
+from tallybayes.distributions.statistics import Record, check_alpha, expect, minus, subtract
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
@@ -159,7 +159,9 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
     ) -> tuple[CategoricalStatistics, Schema] | None:
         """Whole numbers, which are mostly codes already, are counted without reading them first."""
-        raw = encoding.integer_columns(table, schema, columns) if w is None and self.needs == "levels" else None
+        if w is not None or table.matrix is None or self.needs != "levels":
+            return None
+        raw = encoding.integer_columns(table, schema, columns)
         found = None if raw is None else _core.counts_of_codes(raw, y, K, np.zeros(raw.d, dtype=np.int64), RAW_LIMIT)
         return None if found is None else (CategoricalStatistics(*found), schema)
 
@@ -225,7 +227,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         return exist, np.array(number, dtype=np.float64)
 
     def seen_columns(self, s: CategoricalStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        return met_codes(s.count, s.sizes)
+        return counted_columns(s.count, s.sizes)
 
     def estimate(self, s: CategoricalStatistics, context: Context) -> CategoricalParams:
         # a level that is declared has a place of its own, seen or not
@@ -286,7 +288,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         its factor is that of a level never seen.
         """
         assert isinstance(data, Codes)
-        out = np.zeros((data.n, context.K))
+        out = np.zeros((len(y), len(s.count)))
         for _, rows, terms in self._columns_leave_one_out(data, y, unit, s, p, context):
             out[rows] += terms
         return out
@@ -295,7 +297,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         self, data: Codes, y: NDArray[np.int32], unit: NDArray[np.float64], s: CategoricalStatistics, context: Context
     ) -> Array:
         """Return what `leave_one_out` sums, column by column."""
-        out = np.zeros((data.columns.d, data.n, context.K))
+        out = np.zeros((data.columns.d, len(y), len(s.count)))
         for j, rows, terms in self._columns_leave_one_out(data, y, unit, s, self.estimate(s, context), context):
             out[j, rows] = terms
         return out
@@ -310,20 +312,20 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         context: Context,
     ) -> Iterator[tuple[int, Array, Array]]:
         """A column, the rows that have a level there, and what they say without themselves: (rows, K)."""
-        K, sizes = context.K, p.sizes
+        K, sizes = len(s.count), p.sizes
         counts = split(resize(s, sizes), sizes)
         logs = split(p.log.T, sizes)
         step = max(1, LEAVE_ONE_OUT_CODES // max(K, len(sizes)))
-        for first in range(0, data.n, step):
-            rows = np.arange(first, min(first + step, data.n))
+        for first in range(0, len(y), step):
+            rows = np.arange(first, min(first + step, len(y)))
             codes, _ = _core.pack_codes(data.columns, sizes, data.raw, first, len(rows))
             for j, (count, log) in enumerate(zip(counts, logs, strict=True)):
                 here = np.flatnonzero(codes[j] != np.iinfo(codes.dtype).max)
                 level, label, less = codes[j][here].astype(np.intp), y[rows[here]], unit[rows[here]]
                 terms = log[:, level].T.copy()
-                n = minus(count[label, level], less)
-                terms[np.arange(len(here)), label] = self._log_share(n, minus(count.sum(axis=1)[label], less), p.N[j])
+                n, n_class = minus(count[label, level], less), minus(count.sum(axis=1)[label], less)
                 lone = (minus(count.sum(axis=0)[level], less) == 0) & (less > 0)
+                terms[np.arange(len(here)), label] = self._log_share(n, n_class, p.N[j])
                 if lone.any():
                     lone &= self._can_go(count, context, j)[level]
                 for i in np.flatnonzero(lone).tolist():
@@ -419,7 +421,9 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     def encode(
         self, table: Table, schema: Schema, columns: Sequence[int], grow: bool, sizes: Mapping[int, int]
     ) -> tuple[Data, Schema]:
-        data, schema = super().encode(table, schema, columns, grow, sizes)
+        if self.needs == "cuts":
+            return encoding.cut_codes(table, schema, columns), schema
+        data, schema = encoding.levels(table, schema, columns, grow, sizes)
         return data, _filled(schema, columns) if grow and self.contiguous else schema
 
     def fast_row(
@@ -548,6 +552,18 @@ def _cut_points(points: Any) -> tuple[float, ...]:
 def free_levels(exist: Sequence[Array]) -> int:
     """How many probabilities of levels are free: those of the levels of a column sum to 1."""
     return sum(max(int(np.sum(e)) - 1, 0) for e in exist)
+
+
+def split(a: Array, sizes: Array) -> list[Array]:
+    """The columns' parts of an array whose last axis runs over all levels."""
+    return np.split(a, np.cumsum(sizes)[:-1], axis=-1) if len(sizes) else []
+
+
+def counted_columns(count: Array, sizes: Array) -> NDArray[np.bool_]:
+    """Which columns were counted at all; count: of all columns side by side, sizes: how many codes each has."""
+    there = np.append(np.cumsum(count.any(axis=0)), 0)  # index −1: nothing before the first
+    ends = np.cumsum(sizes) - 1
+    return np.asarray(there[ends] > there[ends - sizes])
 
 
 def resize(s: CategoricalStatistics, sizes: Array) -> Array:

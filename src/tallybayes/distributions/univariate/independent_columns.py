@@ -63,12 +63,13 @@ class ByColumn(Distribution[S, P]):
         self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, context: Context
     ) -> Iterator[tuple[slice, Array]]:
         """Spans of rows, and log P(x_j | class) of each, leave-one-out: (K, columns, rows)."""
-        for span, x, weight in _lone_rows(data, y, unit, context.K):
+        K = len(context.class_weight)
+        for span, x, weight in _lone_rows(data, y, unit, K):
             rows = span.stop - span.start
             whole = map_arrays(s, partial(np.repeat, repeats=rows, axis=-1))
             less = self.combine(whole, self.statistics_of_one(x, weight), -1)
             found = self.log_of_one(x, self.repeated(rows).estimate(less, context))
-            yield span, found.reshape(context.K, -1, rows)
+            yield span, found.reshape(K, -1, rows)
 
 
 def _lone_rows(
