@@ -39,7 +39,7 @@ def picture() -> Figure:
     for axis, (name, model) in zip(figure.subplots(1, 3, sharex=True, sharey=True), MODELS.items(), strict=True):
         model.fit(X, y)
         DecisionBoundaryDisplay.from_estimator(model, X, y).plot(
-            axis, contours=False, legend=axis.get_subplotspec().is_last_col()
+            axis, levels=(), legend=axis.get_subplotspec().is_last_col()
         )
         lost = -np.mean(model.predict_log_proba(new)[np.arange(len(new)), np.searchsorted(model.classes_, truth)])
         chosen = f", w = {model.own_covariance_:g}, γ = {model.shrinkage_:g}" if name.startswith("RDA") else ""

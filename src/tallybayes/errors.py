@@ -119,6 +119,10 @@ class UnsavableLabelWarning(UserWarning):
     """Class labels that no model file can hold."""
 
 
+class MissingFontWarning(UserWarning):
+    """A picture has Chinese, Japanese or Korean letters, and no installed font has them."""
+
+
 _PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with its separator: tallybayes_of_mine is another package
 
 

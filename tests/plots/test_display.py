@@ -19,8 +19,9 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
 
 import tallybayes as tb
-from tallybayes import plots
-from tallybayes.errors import OptionError
+from tallybayes import NaiveBayes, plots
+from tallybayes.datasets import load_watermelon
+from tallybayes.errors import MissingFontWarning, OptionError
 from tallybayes.plots import display, style, text_fitting
 from tallybayes.plots.display import Display
 
@@ -233,16 +234,28 @@ def test_awful_names_are_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert len([t for t in box.get_texts() if t.get_text().strip()]) >= 10  # "_hidden" and "" are there too
 
 
+def _picture_of_melons() -> plots.ClassDensityDisplay:
+    rows, ripe = load_watermelon(language="zh")
+    return plots.ClassDensityDisplay.from_estimator(NaiveBayes().fit(rows, ripe), features=["色泽"])
+
+
 def test_east_asian_names_get_a_font_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_fitting, "CJK_FONTS", ("STIXGeneral",))  # stands in for one: matplotlib ships no other
-    ax = Figure().add_subplot()
-    ax.set_title("西瓜")
-    ax.set_xlabel("melon")
     before = list(mpl.rcParams["font.family"])
-    text_fitting.fit_fonts([ax])
-    assert ax.title.get_fontfamily()[-1] == "STIXGeneral"
-    assert "STIXGeneral" not in ax.xaxis.label.get_fontfamily()
+    assert _picture_of_melons().ax_.title.get_fontfamily()[-1] == "STIXGeneral"
     assert list(mpl.rcParams["font.family"]) == before
+
+
+def test_one_warning_names_a_font_if_none_has_the_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_fitting, "CJK_FONTS", ())
+    text_fitting._warn_once.cache_clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            _picture_of_melons()._repr_png_()
+    assert [w.category for w in caught] == [MissingFontWarning]
+    assert "Noto Sans CJK" in str(caught[0].message)
+    text_fitting._warn_once.cache_clear()
 
 
 def test_classes_are_never_told_by_colour_alone() -> None:

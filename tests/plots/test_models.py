@@ -98,8 +98,8 @@ def test_many_levels_are_summed_up() -> None:
     table = pd.DataFrame({"town": rng.choice([f"town {i}" for i in range(40)], 500)})
     target = rng.integers(0, 2, 500)
     (panel,) = ClassDensityDisplay.from_estimator(tb.NaiveBayes().fit(table, target), table, target).panels
-    assert len(panel.values) == 12
-    assert panel.values[-1] == "(29 others)"
+    assert len(panel.values) == 16
+    assert panel.values[-1] == "(25 others)"
     np.testing.assert_allclose(panel.density.sum(axis=1), 1.0)
     np.testing.assert_allclose(panel.observed.sum(axis=1), 1.0)
 

@@ -272,7 +272,8 @@ class LogOddsFeatures(Protocol):
 class Plotted(Protocol):
     """How a column is drawn if not as a density curve.
 
-    'whole': a probability of each whole number.  'sides': of both sides of the field `threshold`.  'share': one share
+    'positive': a curve over numbers above 0, since all others share one probability.  'whole': a probability of each
+    whole number.  'sides': of both sides of the field `threshold`.  'share': one share
     of all its columns' counts, which belong into one picture.
     """
 

@@ -26,7 +26,7 @@ Stats = dict[str, Array]  # of a distribution that has no record for its statist
 Params = dict[str, Any]
 Needs = Literal["numbers", "levels", "cuts", "codes", "texts"]
 Features = Literal["numbers", "squares", "products", "sphere", "levels", "threshold", "counts"]
-PlotStyle = Literal["curve", "whole", "sides", "share"]
+PlotStyle = Literal["curve", "positive", "whole", "sides", "share"]
 Counted = Literal["moments", "levels", "sets"]
 Weights = NDArray[np.float64] | None
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy import ndimage
-from scipy.special import logsumexp
+from scipy.special import logit, logsumexp
 
+from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
 from tallybayes.plots.gaussians import class_gaussians, ellipse
@@ -20,16 +21,17 @@ from tallybayes.utils.array_types import Array, Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SURE = (0.75, 0.95)  # posterior contours
+POSTERIOR_LEVELS = (0.75, 0.95)  # posterior contours
 DEVIATIONS = 2.0  # of the class ellipses
+MOST_ELLIPSES = 12  # classes with an ellipse each; more would hide the regions
 
 
 class DecisionBoundaryDisplay(Display):
     """Which class wins where in the plane of two columns, and how surely.
 
-    Colour and name say which class wins; the paler, the less sure. Solid: the boundary. Dotted: where the winner has
-    75 % and 95 %. Dashed ellipses (Gaussian columns): two standard deviations of P(x | class). Made by
-    `from_estimator`.
+    Colour and name say which class wins; the paler, the lower its posterior. Solid: the boundary. Dotted: where the
+    posterior of the winner is 75 % and 95 %. Dashed ellipses (Gaussian columns): two standard deviations of
+    P(x | class). Made by `from_estimator`.
 
     Parameters
     ----------
@@ -115,11 +117,13 @@ class DecisionBoundaryDisplay(Display):
         ax: Axes | None = None,
         *,
         points: bool = True,
-        contours: bool = True,
+        levels: Sequence[float] = POSTERIOR_LEVELS,
         ellipses: bool = True,
+        segments: bool = False,
+        aspect: str = "auto",
         legend: bool = True,
     ) -> Self:
-        """Draws the regions; each layer over them can be left away.
+        """Draws the regions; each layer over them can be left out.
 
         Parameters
         ----------
@@ -127,10 +131,15 @@ class DecisionBoundaryDisplay(Display):
             Where to draw; by default into a figure of its own.
         points : bool, default=True
             Whether the rows are shown.
-        contours : bool, default=True
-            Whether dotted lines show where the winner has 75 % and 95 %.
+        levels : sequence of float, default=(0.75, 0.95)
+            Where dotted contours of the winner's posterior are drawn, each above 0 and below 1; () draws none.
         ellipses : bool, default=True
-            Whether Gaussian columns show two standard deviations of each class.
+            Whether Gaussian columns show two standard deviations of each class, for at most 12 classes.
+        segments : bool, default=False
+            Whether the class means are joined by line segments (Gaussian columns). With a shared spherical covariance
+            and `aspect="equal"` each segment is orthogonal to the boundary between its two classes.
+        aspect : {'auto', 'equal'}, default='auto'
+            'equal' gives one unit the same length on both axes, so that angles are true.
         legend : bool, default=True
             Whether there is a legend.
 
@@ -139,9 +148,19 @@ class DecisionBoundaryDisplay(Display):
         DecisionBoundaryDisplay
             Itself, drawn.
         """
-        return self._draw_on(
-            ax, partial(self._draw, points=points, contours=contours, ellipses=ellipses, legend=legend)
+        chosen = check_levels(levels)
+        check_aspect(aspect, self.plane)
+        check_segments(segments, None if self.gaussians is None else self.gaussians[0])
+        draw = partial(
+            self._draw,
+            points=points,
+            levels=chosen,
+            ellipses=ellipses,
+            segments=segments,
+            aspect=aspect,
+            legend=legend,
         )
+        return self._draw_on(ax, draw)
 
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         p = np.exp(self.plane.log_posterior).reshape(-1, len(self.plane.classes))
@@ -150,77 +169,107 @@ class DecisionBoundaryDisplay(Display):
         return cells | {f"P({label})": p[:, k] for k, label in enumerate(labels)}
 
     def _draw(
-        self, ax: Axes, *, points: bool = True, contours: bool = True, ellipses: bool = True, legend: bool = True
+        self,
+        ax: Axes,
+        *,
+        points: bool = True,
+        levels: Sequence[float] = POSTERIOR_LEVELS,
+        ellipses: bool = True,
+        segments: bool = False,
+        aspect: str = "auto",
+        legend: bool = True,
     ) -> list[Axes]:
         plane, log_p = self.plane, self.plane.log_posterior
+        ellipses = ellipses and self.gaussians is not None and len(plane.classes) <= MOST_ELLIPSES
         draw_regions(ax, plane)
-        if contours and plane.smooth:
-            self._draw_sureness(ax)
+        levels = self._draw_posterior(ax, levels) if plane.smooth else []
         draw_boundary(ax, plane, log_p, color=style.INK, linewidth=1.5, zorder=2)
         if points:
             draw_points(ax, plane)
-        if ellipses and self.gaussians is not None:
-            for k, (mean, cov) in enumerate(zip(*self.gaussians, strict=True)):
-                ax.plot(*ellipse(mean, cov, DEVIATIONS).T, color="white", linewidth=2.6, zorder=3.5)
-                ax.plot(
-                    *ellipse(mean, cov, DEVIATIONS).T,
-                    color=style.colour(k),
-                    linewidth=1.5,
-                    linestyle=(0, (4, 1.5)),
-                    zorder=3.6,
-                )
-                ax.plot(
-                    *mean,
-                    style.marker(k),
-                    color=style.colour(k),
-                    markersize=9,
-                    markeredgecolor="white",
-                    markeredgewidth=1.5,
-                    zorder=3.7,
-                )
+        taken = [plane.points] if points else []
+        if ellipses:
+            taken += self._draw_ellipses(ax)
+        if segments and self.gaussians is not None:
+            draw_segments(ax, self.gaussians[0])
         if plane.x.levels and plane.y.levels:
             name_cells(ax, plane)
         else:
-            name_regions(ax, plane)
-        label_axes(ax, plane)
+            name_regions(ax, plane, taken)
+        label_axes(ax, plane, aspect)
         if legend:
-            self._draw_legend(ax, points, contours, ellipses)
+            self._draw_legend(ax, points, levels, ellipses)
         return []
 
-    def _draw_sureness(self, ax: Axes) -> None:
-        """Contours of the winner's log-odds: those of its probability, but smooth."""
+    def _draw_ellipses(self, ax: Axes) -> list[Floats]:
+        """Two standard deviations of each class around its mean; returns where they lie."""
+        assert self.gaussians is not None
+        outlines = [ellipse(mean, cov, DEVIATIONS) for mean, cov in zip(*self.gaussians, strict=True)]
+        for k, (mean, outline) in enumerate(zip(self.gaussians[0], outlines, strict=True)):
+            dash: style.Look = {"color": style.colour(k), "linewidth": 1.5, "linestyle": (0, (4, 1.5))}
+            ax.plot(*outline.T, color="white", linewidth=2.6, zorder=3.5)
+            ax.plot(*outline.T, zorder=3.6, **dash)
+            rim: style.Look = {"markersize": 9, "markeredgecolor": "white", "markeredgewidth": 1.5}
+            ax.plot(*mean, style.marker(k), color=style.colour(k), zorder=3.7, **rim)
+        return outlines
+
+    def _draw_posterior(self, ax: Axes, wanted: Sequence[float]) -> Sequence[float]:
+        """Contours of the winner's log-odds: those of its probability, but smooth. Returns the levels that occur."""
         top = np.sort(self.plane.log_posterior, axis=-1)
         odds = np.clip(top[..., -1] - logsumexp(top[..., :-1], axis=-1), -50, 50)
-        levels = [float(np.log(p / (1 - p))) for p in SURE]
-        if odds.max() <= levels[0] or odds.min() >= levels[-1]:
-            return
-        lines = ax.contour(
-            self.plane.x.at,
-            self.plane.y.at,
-            odds,
-            levels=levels,
-            colors=[style.FAINT],
-            linewidths=0.8,
-            linestyles=["dotted"],
-        )
-        names = {level: f"{p:.0%}" for level, p in zip(levels, SURE, strict=True)}
+        names = {float(logit(p)): f"{p:.3g}" if p > 0.995 else f"{p:.0%}" for p in wanted}
+        levels = [level for level in names if odds.min() < level < odds.max()]
+        if not levels:
+            return []
+        look: style.Look = {"colors": [style.FAINT], "linewidths": 0.8, "linestyles": ["dotted"]}
+        lines = ax.contour(self.plane.x.at, self.plane.y.at, odds, levels=levels, **look)
         for label in ax.clabel(lines, fmt=names, fontsize=7, inline_spacing=2):
             label.set_path_effects(style.halo(1.5))
+        return [p for p in wanted if float(logit(p)) in levels]
 
-    def _draw_legend(self, ax: Axes, points: bool, contours: bool, ellipses: bool) -> None:
+    def _draw_legend(self, ax: Axes, points: bool, levels: Sequence[float], ellipses: bool) -> None:
         from matplotlib.lines import Line2D
 
-        handles = class_handles(self.plane, points)
-        names = [*self.plane.classes.tolist()]
+        handles, names = class_handles(self.plane, points)
         handles.append(Line2D([], [], color=style.INK, linewidth=1.5))
         names.append("boundary")
-        if contours and self.plane.smooth:
+        if levels:
             handles.append(Line2D([], [], color=style.FAINT, linewidth=0.9, linestyle="dotted"))
-            names.append("so sure of the answer")
-        if ellipses and self.gaussians is not None:
+            names.append("posterior of the predicted class")
+        if ellipses:
             handles.append(Line2D([], [], color=style.INK, linewidth=1.2, linestyle=(0, (4, 1.5))))
             names.append("2 standard deviations")
         style.legend(ax, handles, names)
+
+
+def check_levels(levels: object) -> list[float]:
+    """Posterior contours as numbers between 0 and 1, in order."""
+    wanted = np.ravel(np.asarray(levels, dtype=object)).tolist()
+    if not all(isinstance(p, int | float) and 0 < p < 1 for p in wanted):
+        raise OptionError(f"levels must be probabilities between 0 and 1, or (); got {brief(levels)}.")
+    return sorted({float(p) for p in wanted})
+
+
+def check_aspect(aspect: object, plane: Plane) -> None:
+    """'equal' needs two axes of numbers."""
+    if aspect not in ("auto", "equal"):
+        raise OptionError(f"aspect must be 'auto' or 'equal'; got {brief(aspect)}.")
+    if aspect == "equal" and (plane.x.levels or plane.y.levels):
+        raise OptionError("aspect='equal' needs two columns of numbers: the levels of a category have no unit.")
+
+
+def check_segments(segments: object, means: Floats | None) -> None:
+    """Only Gaussian columns have class means that a segment can join."""
+    if segments and means is None:
+        raise OptionError(
+            "segments=True joins the class means of two Gaussian columns; the model has none of these two."
+        )
+
+
+def draw_segments(ax: Axes, means: Floats) -> None:
+    """The segment between the means of each two classes."""
+    for k, one in enumerate(means):
+        for other in means[k + 1 :]:
+            ax.plot(*np.array([one, other]).T, color=style.INK, linewidth=1.1, zorder=3.4)
 
 
 def draw_regions(ax: Axes, plane: Plane, strength: float = 0.32) -> None:
@@ -235,24 +284,31 @@ def draw_regions(ax: Axes, plane: Plane, strength: float = 0.32) -> None:
     )
 
 
-def name_regions(ax: Axes, plane: Plane) -> None:
-    """The winner's name in the middle of its largest region, where there is room; so colour is not needed."""
+def name_regions(ax: Axes, plane: Plane, taken: Sequence[Floats] = ()) -> None:
+    """The winner's name in its largest region, clear of rows and outlines where it can be; so colour is not needed."""
     best = plane.log_posterior.argmax(axis=-1)
     ny, nx = best.shape
     fine = max(1, 120 // min(ny, nx))  # levels are few: look between them
+    free = np.ones((ny * fine, nx * fine), dtype=bool)
+    for at in taken:
+        inside = np.isfinite(at).all(axis=1)
+        j = np.interp(at[inside, 0], plane.x.edges, np.arange(nx + 1) * fine)
+        i = np.interp(at[inside, 1], plane.y.edges, np.arange(ny + 1) * fine)
+        free[np.minimum(i.astype(int), ny * fine - 1), np.minimum(j.astype(int), nx * fine - 1)] = False
     for k, name in enumerate(text_fitting.distinct(plane.classes.tolist(), 14, 2)):
         lines = name.split("\n")
-        high, wide = (
-            0.03 * len(lines),
-            0.01 * max(map(text_fitting.width, lines)),
-        )  # half of the text, as shares of the axes
-        inside = np.pad(np.kron(best == k, np.ones((fine, fine), dtype=bool)), 1)
-        room = ndimage.distance_transform_edt(inside, sampling=(1 / (ny * fine * high), 1 / (nx * fine * wide)))
-        i, j = np.unravel_index(int(room.argmax()), room.shape)
-        if room[i, j] > 0.9:
-            x = np.interp((j - 0.5) / fine, np.arange(nx + 1), plane.x.edges)
-            y = np.interp((i - 0.5) / fine, np.arange(ny + 1), plane.y.edges)
-            _write(ax, float(x), float(y), name)
+        # half of the text, as shares of the axes
+        high, wide = 0.03 * len(lines), 0.01 * max(map(text_fitting.width, lines))
+        region = np.kron(best == k, np.ones((fine, fine), dtype=bool))
+        for inside in (region & free, region):
+            spacing = (1 / (ny * fine * high), 1 / (nx * fine * wide))
+            room = ndimage.distance_transform_edt(np.pad(inside, 1), sampling=spacing)
+            i, j = np.unravel_index(int(room.argmax()), room.shape)
+            if room[i, j] > 0.9:
+                x = np.interp((j - 0.5) / fine, np.arange(nx + 1), plane.x.edges)
+                y = np.interp((i - 0.5) / fine, np.arange(ny + 1), plane.y.edges)
+                _write(ax, float(x), float(y), name)
+                break
 
 
 def name_cells(ax: Axes, plane: Plane) -> None:

@@ -168,10 +168,10 @@ class BoundaryShiftDisplay(Display):
             }
             draw_boundary(ax, self.plane, score, linewidth=1.4 if i == 0 else 2.0, zorder=4, **look)
             handles.append(Line2D([], [], linewidth=2, **look))
-        name_regions(ax, self.plane)
+        name_regions(ax, self.plane, [self.plane.points] if points else [])
         label_axes(ax, self.plane)
-        names = [*self.scenarios, *self.plane.classes.tolist()]
-        style.legend(ax, [*handles, *class_handles(self.plane, points)], names)
+        markers, names = class_handles(self.plane, points)
+        style.legend(ax, [*handles, *markers], [*self.scenarios, *names])
         return []
 
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style
-from tallybayes.plots.boundary import draw_regions, name_regions
+from tallybayes.plots.boundary import check_aspect, check_segments, draw_regions, draw_segments, name_regions
 from tallybayes.plots.display import Display
+from tallybayes.plots.gaussians import class_gaussians
 from tallybayes.plots.joint_density import Densities, heights, make_densities
 from tallybayes.plots.plane import draw_boundary, draw_points, label_axes
-from tallybayes.plots.plot_tables import container_of
+from tallybayes.plots.plot_tables import container_of, is_ours
 from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
@@ -37,10 +38,12 @@ class DensityContourDisplay(Display):
         log p(x, y | class) on a grid over the plane, and the prior.
     shares : tuple of float, default=(0.1, 0.3, 0.5, 0.7, 0.9)
         How much of a class lies inside each contour.
+    means : array of shape (n_classes, 2), default=None
+        Of the two columns in each class, where they are Gaussian.
 
     Attributes
     ----------
-    densities, shares
+    densities, shares, means
         As given.
     levels : array of shape (n_classes, n_shares)
         The density on each contour; 0 where the region is larger than the picture.
@@ -63,9 +66,10 @@ class DensityContourDisplay(Display):
 
     _size = (7.4, 4.8)
 
-    def __init__(self, densities: Densities, shares: tuple[float, ...] = SHARES) -> None:
+    def __init__(self, densities: Densities, shares: tuple[float, ...] = SHARES, means: Floats | None = None) -> None:
         self.densities = densities
         self.shares = shares
+        self.means = means
         density, area = densities.density, densities.area
         self.levels: Floats = np.array([heights(density[..., k], area, shares) for k in range(density.shape[-1])])
 
@@ -109,11 +113,23 @@ class DensityContourDisplay(Display):
         wanted = np.ravel(np.asarray(shares, dtype=object)).tolist()
         if not wanted or not all(isinstance(s, int | float) and 0 < s < 1 for s in wanted):
             raise OptionError(f"shares must be numbers between 0 and 1; got {brief(shares)}.")
-        made = cls(make_densities(estimator, X, y, features, grid), tuple(sorted({float(s) for s in wanted})))
+        densities = make_densities(estimator, X, y, features, grid)
+        plane = densities.plane
+        gaussians = class_gaussians(estimator, plane.x.name, plane.y.name) if is_ours(estimator) else None
+        made = cls(densities, tuple(sorted({float(s) for s in wanted})), None if gaussians is None else gaussians[0])
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
-    def plot(self, ax: Axes | None = None, *, points: bool = True, boundary: bool = True, legend: bool = True) -> Self:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        points: bool = True,
+        boundary: bool = True,
+        segments: bool = False,
+        aspect: str = "auto",
+        legend: bool = True,
+    ) -> Self:
         """Draws the contours.
 
         Parameters
@@ -123,7 +139,12 @@ class DensityContourDisplay(Display):
         points : bool, default=True
             Whether the rows are shown.
         boundary : bool, default=True
-            Whether the decision boundary is shown, and the winner's pale colour.
+            Whether the decision boundary is shown, with the winner's pale colour and name.
+        segments : bool, default=False
+            Whether the class means are joined by line segments (Gaussian columns). With a shared spherical covariance
+            and `aspect="equal"` each segment is orthogonal to the boundary between its two classes.
+        aspect : {'auto', 'equal'}, default='auto'
+            'equal' gives one unit the same length on both axes, so that angles are true.
         legend : bool, default=True
             Whether there is a legend.
 
@@ -132,7 +153,10 @@ class DensityContourDisplay(Display):
         DensityContourDisplay
             Itself, drawn.
         """
-        return self._draw_on(ax, partial(self._draw, points=points, boundary=boundary, legend=legend))
+        check_aspect(aspect, self.densities.plane)
+        check_segments(segments, self.means)
+        draw = partial(self._draw, points=points, boundary=boundary, segments=segments, aspect=aspect, legend=legend)
+        return self._draw_on(ax, draw)
 
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         plane = self.densities.plane
@@ -142,7 +166,16 @@ class DensityContourDisplay(Display):
         cells = {**plane.cells(), "answer": [labels[k] for k in best]}
         return cells | {f"p({label})": density[..., k].ravel() for k, label in enumerate(labels)}
 
-    def _draw(self, ax: Axes, *, points: bool = True, boundary: bool = True, legend: bool = True) -> list[Axes]:
+    def _draw(
+        self,
+        ax: Axes,
+        *,
+        points: bool = True,
+        boundary: bool = True,
+        segments: bool = False,
+        aspect: str = "auto",
+        legend: bool = True,
+    ) -> list[Axes]:
         plane = self.densities.plane
         if boundary:
             draw_regions(ax, plane, strength=0.1)
@@ -164,9 +197,11 @@ class DensityContourDisplay(Display):
                     linestyles=[style.dashes(k)],
                     **look,
                 )
+        if segments and self.means is not None:
+            draw_segments(ax, self.means)
         if boundary:
-            name_regions(ax, plane)
-        label_axes(ax, plane)
+            name_regions(ax, plane, [plane.points] if points else [])
+        label_axes(ax, plane, aspect)
         if self.densities.unseen():
             style.note(ax, self.densities.unseen())
         if legend:
@@ -179,12 +214,17 @@ class DensityContourDisplay(Display):
         plane = self.densities.plane
         seen = points and bool((plane.codes >= 0).any())
         handles: list[Artist] = []
-        for k in range(len(plane.classes)):
+        K = len(plane.classes)
+        named = K if K <= style.MOST_NAMED else style.MOST_NAMED
+        for k in range(named):
             look: style.Look = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.6}
             rows: style.Look = {"marker": style.marker(k), "markersize": 6, "markeredgecolor": style.INK}
             handles.append(Line2D([], [], **look, **(rows | {"markeredgewidth": 0.4} if seen else {})))
-        names = [*plane.classes.tolist()]
-        if boundary and len(names) > 1:
+        names = [*plane.classes.tolist()[:named]]
+        if named < K:
+            handles.append(Line2D([], [], linestyle=""))
+            names.append(f"… {K - named} more classes")
+        if boundary and K > 1:
             handles.append(Line2D([], [], color=style.INK, linewidth=1.6))
             names.append("boundary")
         handles.append(Line2D([], [], linestyle=""))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from tallybayes.errors import OptionError
+from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
 from tallybayes.plots.panels import Panel, make_panels
-from tallybayes.plots.plot_tables import Columns, class_codes, container_of, feature_names, pick, require_ours
+from tallybayes.plots.plot_tables import (
+    Columns,
+    class_codes,
+    container_of,
+    feature_names,
+    pick,
+    pick_class,
+    require_ours,
+)
 from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 6  # columns shown if none are chosen
 TOGETHER = 4  # up to so many classes share one pair of axes; more get a line each
+MOST_CLASSES = 30  # classes shown if none are chosen: those with most rows
 
 
 class ClassDensityDisplay(Display):
@@ -28,8 +38,8 @@ class ClassDensityDisplay(Display):
 
     Up to four classes lie over each other. More have a line each, where every curve is scaled to the same height; and
     levels become a table of percentages. With X and y, what the rows say is drawn behind in grey or in outline. More
-    than 24 intervals of a column are joined into 24; that, and columns that are not shown, is said in the picture.
-    Made by `from_estimator`.
+    than 24 intervals of a column are joined into 24; that, and columns and classes that are not shown, is said in the
+    picture. Made by `from_estimator`.
 
     Parameters
     ----------
@@ -39,6 +49,8 @@ class ClassDensityDisplay(Display):
         The class labels.
     columns : int, default=None
         How many columns the model has; by default those of the panels.
+    n_classes : int, default=None
+        How many classes the model has; by default those shown.
 
     Attributes
     ----------
@@ -46,6 +58,8 @@ class ClassDensityDisplay(Display):
         As given.
     shown, hidden : int
         How many columns are shown, and how many are not.
+    n_classes : int
+        How many classes the model has.
     axes_ : list of matplotlib Axes
         Of each panel, once it is drawn.
     figure_ : matplotlib Figure
@@ -64,16 +78,26 @@ class ClassDensityDisplay(Display):
     [['no', 'clear', 0.25], ['no', 'slightly blurry', 0.417], ['no', 'blurry', 0.333]]
     """
 
-    def __init__(self, panels: list[Panel], classes: Array, *, columns: int | None = None) -> None:
+    def __init__(
+        self, panels: list[Panel], classes: Array, *, columns: int | None = None, n_classes: int | None = None
+    ) -> None:
         self.panels = panels
         self.classes = classes
         self.shown = sum(len(p.values) if p.kind == "shares" else 1 for p in panels)
         self.hidden = 0 if columns is None else max(columns - self.shown, 0)
+        self.n_classes = len(classes) if n_classes is None else n_classes
         self.axes_: list[Axes] = []
 
     @classmethod
     def from_estimator(
-        cls, estimator: object, X: object = None, y: object = None, *, features: Any = None, ax: Axes | None = None
+        cls,
+        estimator: object,
+        X: object = None,
+        y: object = None,
+        *,
+        features: Any = None,
+        labels: object = None,
+        ax: Axes | None = None,
     ) -> Self:
         """The densities of a fitted model, column by column.
 
@@ -87,6 +111,8 @@ class ClassDensityDisplay(Display):
             Their classes.
         features : str, int, or list of them, default=None
             Columns by name or position; by default the first six.
+        labels : list of class labels, default=None
+            The classes that are shown; by default all of them, or of more than 30 those with most rows.
         ax : matplotlib Axes, default=None
             Where to draw at once; without it, nothing is drawn yet.
 
@@ -111,7 +137,13 @@ class ClassDensityDisplay(Display):
             raise OptionError("features is empty. Name at least one column.")
         codes = None if table is None else class_codes(y, table.n, model.classes_)
         panels = make_panels(model, table, codes, chosen)
-        made = cls(panels, model.classes_, columns=len(names) if features is None else None)
+        shown = _chosen_classes(model, labels)
+        made = cls(
+            [panel.of_classes(shown) for panel in panels],
+            model.classes_[shown],
+            columns=len(names) if features is None else None,
+            n_classes=len(model.classes_),
+        )
         made.container = container_of(model)
         return made if ax is None else made.plot(ax)
 
@@ -174,9 +206,13 @@ class ClassDensityDisplay(Display):
                 style.note(place, f"{panel.joined} intervals, joined into {len(panel.values)}")
         if not self._many:
             self._draw_legend(self.axes_[min(columns, len(self.panels)) - 1])
+        left_out = []
         if self.hidden:
-            note = f"{self.shown} of {self.shown + self.hidden} columns; features=[…] chooses others"
-            style.note(self.axes_[-1], note)
+            left_out.append(f"{self.shown} of {self.shown + self.hidden} columns; features=[…] chooses others")
+        if len(self.classes) < self.n_classes:
+            left_out.append(f"{len(self.classes)} of {self.n_classes} classes; labels=[…] chooses others")
+        if left_out:
+            style.note(self.axes_[-1], "\n".join(left_out))
         return self.axes_
 
     def _draw_legend(self, ax: Axes) -> None:
@@ -193,6 +229,18 @@ class ClassDensityDisplay(Display):
             handles.append(Patch(facecolor="none", edgecolor=style.FAINT, linewidth=0.8))
             names = [*names, "rows"]
         style.legend(ax, handles, names)
+
+
+def _chosen_classes(model: GenerativeClassifier, labels: object) -> Array:
+    """The positions of the classes that are shown, in the order of classes_."""
+    K = len(model.classes_)
+    if labels is not None:
+        wanted = [labels] if isinstance(labels, str) or not isinstance(labels, Iterable) else list(labels)
+        if not wanted:
+            raise OptionError("labels is empty. Name at least one class.")
+        return np.unique([pick_class(model.classes_, label) for label in wanted])
+    order = np.argsort(-np.asarray(model.class_count_), kind="stable")
+    return np.sort(order[:MOST_CLASSES]) if K > MOST_CLASSES else np.arange(K)
 
 
 def _patch(k: int) -> Artist:
@@ -217,8 +265,7 @@ def _together(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
             ax.plot(panel.values, panel.density[k], zorder=3, **look, **dots)
     ax.set_ylim(0, _top(panel))
     style.tidy(ax)
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
+    ax.locator_params(axis="y", nbins=4)
     if first:
         ax.set_ylabel("probability" if panel.kind == "whole" else "density")
 
@@ -272,6 +319,13 @@ def _levels(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:  # noq
             ax.barh(at, panel.observed[k], thick * 0.92, facecolor="none", edgecolor=style.INK, linewidth=0.8, zorder=3)
     ax.set_yticks(range(m), text_fitting.distinct(panel.values.tolist(), 18, 2))
     ax.set_ylim(m - 0.5, -0.5)
+    named = panel.named
+    if named < m and (longest := float(panel.density[:, :named].max())) < 0.5 * float(panel.density[:, -1].max()):
+        ax.set_xlim(0, 1.25 * longest)  # the sum of all others would hide the levels that have a name
+        for k in range(K):
+            place = named + (k - (K - 1) / 2) * thick
+            look: style.Look = {"fontsize": "x-small", "ha": "right", "va": "center", "path_effects": style.halo()}
+            ax.text(1.23 * longest, place, f"{panel.density[k, -1]:.0%}", color=style.INK, zorder=4, **look)
     style.tidy(ax, "x")
     ax.xaxis.set_major_formatter(_percent())
     ax.spines["left"].set_visible(False)
@@ -283,7 +337,7 @@ def _levels_table(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
     shade = LinearSegmentedColormap.from_list("paper", ["#ffffff", style.COLOURS[0]])
-    top = max(float(panel.density.max()), 1e-300)
+    top = max(float(panel.density[:, : panel.named].max()), 1e-300)
     ax.pcolormesh(panel.density, cmap=shade, vmin=0, vmax=top, edgecolors="white", linewidth=1)
     digits = 0 if top > 0.05 else 1
     for k, v in np.ndindex(*panel.density.shape):

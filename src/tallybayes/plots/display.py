@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tallybayes.data.output_tables import build_frame
 from tallybayes.errors import OptionError
-from tallybayes.plots.text_fitting import fit_fonts
+from tallybayes.plots.text_fitting import GLYPH_MISSING, east_asian_font, fit_fonts
 from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ class Display(ABC):
             ax = Figure(figsize=self._size, layout="constrained").add_subplot(projection=self._projection)
         elif not isinstance(ax, Axes):
             raise OptionError(f"ax must be a matplotlib Axes or None; got {type(ax).__name__}.")
-        more = draw(ax)
+        with east_asian_font(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", GLYPH_MISSING)  # fit_fonts has one warning for all letters
+            more = draw(ax)
         fit_fonts([ax, *more])
         self._drawn = (ax.figure, ax)
         return self

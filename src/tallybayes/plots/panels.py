@@ -19,7 +19,7 @@ from tallybayes.model.predictor import Predictor
 from tallybayes.plots.plot_tables import Columns, pick, rows_of
 from tallybayes.utils.array_types import Array, Floats
 
-MOST_LEVELS = 12  # more are summed into one bar
+MOST_LEVELS = 16  # more are summed into one bar
 MOST_COUNTS = 60  # whole numbers shown one by one
 MOST_BINS = 24  # steps shown; finer intervals are joined
 POINTS = 241
@@ -64,6 +64,27 @@ class Panel:
     def of_levels(self) -> bool:
         """Whether bars for levels are drawn, not a curve."""
         return self.kind in ("levels", "shares")
+
+    @property
+    def named(self) -> int:
+        """How many values are shown by name; one more stands for all other levels, where there are too many."""
+        return len(self.values) - (self.kind == "levels" and str(self.values[-1]).endswith("others)"))
+
+    def of_classes(self, positions: Array) -> Panel:
+        """The same panel of some classes only.
+
+        Parameters
+        ----------
+        positions : ndarray of int
+            Of the classes that stay.
+
+        Returns
+        -------
+        Panel
+            With as many densities.
+        """
+        observed = None if self.observed is None else self.observed[positions]
+        return replace(self, density=self.density[positions], observed=observed)
 
 
 def make_panels(
@@ -133,6 +154,8 @@ def _along(d: Distribution, low: float, high: float) -> Floats:
     """Where a curve is drawn: a little beyond what was seen."""
     pad = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
     values = np.linspace(low - pad, high + pad, POINTS)
+    if plot_style(d) == "positive":  # values of 0 or less have a probability, not a density
+        values = np.linspace(max(low - pad, low * 0.5 if low > 0 else high * 1e-3), high + pad, POINTS)
     return np.unique(np.round(values[values >= 0])) if plot_style(d) == "whole" else values
 
 
@@ -174,7 +197,7 @@ def _observe(panel: Panel, column: Array, codes: Array, K: int) -> Panel:
     """Beside the model, what the rows say: shares of levels, or a histogram."""
     if panel.of_levels:
         place = {str(v): i for i, v in enumerate(panel.values)}
-        last = len(place) - 1 if str(panel.values[-1]).endswith("others)") else None
+        last = panel.named if panel.named < len(place) else None
         gone = np.array([v is None or v != v for v in column])
         at = np.array(
             [

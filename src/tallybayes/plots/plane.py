@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from tallybayes.distributions.capabilities import plot_style
 from tallybayes.errors import OptionError, TableError, brief
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.plots import style, text_fitting
@@ -174,7 +175,12 @@ def _axis(model: object, name: str, column: Array, grid: int, part: float) -> Ax
             name, np.unique(np.round(np.linspace(low, high, int(min(high - low + 1, max(grid, FEW_COUNTS)))))), False
         )
     pad = part * (high - low) or max(abs(high), 1.0) * 0.1
-    return Axis(name, np.linspace(low - pad, high + pad, grid), False)
+    start = low - pad
+    if is_ours(model) and high > 0:
+        distribution = model.fitted_.term_of(model.schema_.position(name))[0].distribution
+        if plot_style(distribution) == "positive":  # values of 0 or less have a probability, not a density
+            start = max(start, low * 0.5 if low > 0 else high * 1e-3)
+    return Axis(name, np.linspace(start, high + pad, grid), False)
 
 
 def _whole(values: list[object]) -> list[object]:
@@ -231,8 +237,8 @@ def _log_posterior(model: object, rows: object) -> Floats:
 # --- drawing -------------------------------------------------------------------------------------------------------
 
 
-def label_axes(ax: Axes, plane: Plane) -> None:
-    """Names of the columns, and of the levels where there are any."""
+def label_axes(ax: Axes, plane: Plane, aspect: str = "auto") -> None:
+    """Names of the columns, and of the levels where there are any; aspect 'equal': one unit is as long on both axes."""
     ax.set_xlabel(text_fitting.wrap(plane.x.name, 48, 2))
     ax.set_ylabel(text_fitting.wrap(plane.y.name, 36, 2))
     if plane.x.levels:
@@ -243,6 +249,8 @@ def label_axes(ax: Axes, plane: Plane) -> None:
         ax.set_yticks(plane.y.at, [text_fitting.wrap(v, 18, 2) for v in plane.y.values])
     ax.set_xlim(plane.x.edges[0], plane.x.edges[-1])
     ax.set_ylim(plane.y.edges[0], plane.y.edges[-1])
+    if aspect == "equal":
+        ax.set_aspect("equal", adjustable="box")
 
 
 def draw_points(ax: Axes, plane: Plane, faint: bool = False) -> None:
@@ -306,13 +314,19 @@ def cell_lines(plane: Plane, score: Floats) -> list[Any]:
     return [*down, *across]
 
 
-def class_handles(plane: Plane, rows: bool) -> list[Artist]:
-    """For the legend: the marker of each class, or a square of its colour."""
+def class_handles(plane: Plane, rows: bool) -> tuple[list[Artist], list[object]]:
+    """For the legend: the marker of each class, or a square of its colour, and its name; the first ones if many."""
     from matplotlib.lines import Line2D
 
     look: style.Look = {"linestyle": "", "markersize": 7, "markeredgecolor": style.INK, "markeredgewidth": 0.4}
     seen = rows and bool((plane.codes >= 0).any())
-    return [
-        Line2D([], [], marker=style.marker(k) if seen else "s", color=style.colour(k), **look)
-        for k in range(len(plane.classes))
+    K = len(plane.classes)
+    shown = K if K <= style.MOST_NAMED else style.MOST_NAMED
+    handles: list[Artist] = [
+        Line2D([], [], marker=style.marker(k) if seen else "s", color=style.colour(k), **look) for k in range(shown)
     ]
+    names: list[object] = [*plane.classes.tolist()[:shown]]
+    if shown < K:
+        handles.append(Line2D([], [], linestyle=""))
+        names.append(f"… {K - shown} more classes")
+    return handles, names

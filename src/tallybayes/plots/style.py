@@ -50,6 +50,7 @@ INK = "#222222"
 FAINT = "#767676"
 GRID = "#e4e4e4"
 BESIDE = 0.4  # a legend that takes more of the width of its axes goes below them
+MOST_NAMED = 20  # classes in a legend; the others are counted
 MOST_ACROSS = 6  # names side by side in a legend that lies below
 
 

@@ -289,4 +289,4 @@ def _furnish(room: Room, plane: Plane, top: float) -> None:
     room.set_xlabel(text_fitting.wrap(plane.x.name, 26, 2))
     room.set_ylabel(text_fitting.wrap(plane.y.name, 26, 2))
     room.set_zlabel("density")
-    room.set_box_aspect((1.2, 1.2, 0.8), zoom=0.9)
+    room.set_box_aspect((1.2, 1.2, 0.8), zoom=1.05)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
+
+from tallybayes.errors import MissingFontWarning, warn
 
 # Fonts with Chinese, Japanese and Korean letters, as systems ship them; the first one installed is taken.
 CJK_FONTS = (
@@ -29,6 +34,7 @@ CJK_FONTS = (
     "Droid Sans Fallback",
     "Arial Unicode MS",
 )
+GLYPH_MISSING = "Glyph .* missing from font"  # how matplotlib's warning of each letter begins
 EAST_ASIA = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
 
 
@@ -112,17 +118,47 @@ def _break_at(text: str, most: int) -> int:
     return good[-1] if good else max(len(head), 1)
 
 
+@contextmanager
+def east_asian_font() -> Iterator[None]:
+    """Texts made inside fall back on a font with Chinese, Japanese and Korean letters, where one is installed."""
+    import matplotlib as mpl
+
+    font = _installed_font()
+    if font is None:
+        yield
+    else:
+        with mpl.rc_context({"font.family": [*mpl.rcParams["font.family"], font]}):
+            yield
+
+
 def fit_fonts(artists: Iterable[Any]) -> None:
-    """Gives texts with East Asian letters a font that has them, if one is installed; nothing global changes."""
+    """Give texts that were there before such a font; one warning in a process if none is installed."""
     from matplotlib.text import Text
 
     found = {id(t): t for a in artists for t in a.findobj(Text) if EAST_ASIA.search(t.get_text())}
     if not found:
         return
+    font = _installed_font()
+    if font is None:
+        _warn_once()
+        return
+    for text in found.values():
+        if font not in text.get_fontfamily():
+            text.set_fontfamily([*text.get_fontfamily(), font])
+
+
+def _installed_font() -> str | None:
     from matplotlib.font_manager import fontManager
 
     known = {font.name for font in fontManager.ttflist}
-    font = next((name for name in CJK_FONTS if name in known), None)
-    if font is not None:
-        for text in found.values():
-            text.set_fontfamily([*text.get_fontfamily(), font])
+    return next((name for name in CJK_FONTS if name in known), None)
+
+
+@cache
+def _warn_once() -> None:
+    warn(
+        "No installed font has Chinese, Japanese or Korean letters, so they are drawn as boxes. Install one, for "
+        "example Noto Sans CJK (Debian: fonts-noto-cjk), and start Python again.",
+        MissingFontWarning,
+    )
+    warnings.filterwarnings("ignore", GLYPH_MISSING)

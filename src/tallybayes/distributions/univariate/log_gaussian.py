@@ -17,9 +17,10 @@ from tallybayes.distributions.capabilities import (
     LeaveOneOut,
     LogPrior,
     ParameterCount,
+    Plotted,
     SeenColumns,
 )
-from tallybayes.distributions.context import Context, Exported, RowColumn, Weights, plain
+from tallybayes.distributions.context import Context, Exported, PlotStyle, RowColumn, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum, rows_from
 from tallybayes.distributions.statistics import (
     Record,
@@ -124,12 +125,16 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
         LeaveOneOut,
         LogPrior,
         ParameterCount,
+        Plotted,
         SeenColumns,
     )
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         self._gaussian()  # raises if an option of its is wrong
+
+    def plot_style(self) -> PlotStyle:
+        return "positive"
 
     def _gaussian(self) -> Gaussian:
         return Gaussian(self.ddof, self.shared, self.var_smoothing)
