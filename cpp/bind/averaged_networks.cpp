@@ -87,8 +87,8 @@ Array<double, 2> scores(PyAveraged& self, const AnyCodes& codes, const Doubles& 
   return out;
 }
 
-FastMatrix door(PyAveraged& self, const Doubles& prior, const Doubles& weights, double min_count,
-                const MatrixCodes& codes) {
+FastMatrix few_rows(PyAveraged& self, const Doubles& prior, const Doubles& weights, double min_count,
+                    const MatrixCodes& codes) {
   self.check(weights, min_count);
   self.compile();
   const AveragedCounts& m = self.get();
@@ -150,7 +150,7 @@ void bind_averaged(nb::module_& m) {
            "(n, K): log P(row | class) averaged over all sets of parents. removed: from the counts of each class, and "
            "of all\n"
            "together, before they are used.")
-      .def("fast_matrix", &door, array("prior"), array("weights"), nb::arg("min_count"), nb::arg("codes"),
+      .def("fast_matrix", &few_rows, array("prior"), array("weights"), nb::arg("min_count"), nb::arg("codes"),
            "For few rows of a matrix.")
       .def("terms", &terms, array("codes"), array("parents"),
            "(n, d, K): what each column adds to log P(row | class) of the network of these parents (none: of naive "

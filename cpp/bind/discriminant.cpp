@@ -229,7 +229,7 @@ void bind_discriminant(nb::module_& m) {
         nb::arg("diagonal"), nb::arg("freedom").noconvert(),
         "(freedoms, rows, classes): log p(z | class) of rows that are in the sums (n, mean, root, log_det, below), "
         "each\n"
-        "without itself; half: -|root (z - mean)|^2 / 2. None if they are not finite.");
+        "leave-one-out; half: -|root (z - mean)|^2 / 2. None if they are not finite.");
   m.def("eigen", &py_eigen, nb::arg("a").noconvert(),
         "(value, vector) of symmetric matrices: an eigenvector in each row, in no order. Meant for small matrices.");
   nb::class_<RowFlags>(m, "RowFlags", "Rows that a part of a scorer has left alone because a value is missing.")

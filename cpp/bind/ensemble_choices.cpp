@@ -1,4 +1,5 @@
-// What an ensemble of count tables chooses: the bins of its members, the contexts they grow, the weights of its terms.
+// What an ensemble of count tables chooses: the bins of its members, the class trees they grow, the weights of its
+// terms.
 #include "bind/checked.hpp"
 
 #include <algorithm>

@@ -283,7 +283,7 @@ class PyNetwork {
   }
 
   // For a network whose columns are all discrete.
-  FastMatrix door(const Doubles& prior, const MatrixCodes& codes) const {
+  FastMatrix few_rows(const Doubles& prior, const MatrixCodes& codes) const {
     expect(!reals_, "real columns have no codes");
     const ScoreCodes scores = [this](const Packed& packed, double* out) {
       const auto score = [&](const auto* p) { network_scores(with({}), p, packed.n, out); };
@@ -357,7 +357,7 @@ void bind_families(nb::module_& m) {
            "(rows, classes): log P(row | class); missing values (codes with all bits set) are summed out exactly. "
            "values: of\n"
            "real columns, (columns, rows), NaN missing.")
-      .def("fast_matrix", &PyNetwork::door, array("prior"), nb::arg("codes"), "For few rows of a matrix.");
+      .def("fast_matrix", &PyNetwork::few_rows, array("prior"), nb::arg("codes"), "For few rows of a matrix.");
   m.def("real_scores", &py_real_scores, array("codes"), array("sizes"), array("real_parent"), array("real_start"),
         array("terms"), array("values"),
         "(rows, classes): the sum of the log densities of real columns, see Network; a value with a missing parent\n"

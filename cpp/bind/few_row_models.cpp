@@ -56,10 +56,10 @@ void make_codes(MatrixCodes* self, const Sizes& levels, const std::optional<Size
 }
 
 template <class Out>
-bool answer(const FastMatrix& door, const Columns& x, void (Scorer::*how)(Out*) const, Out* out) {
+bool answer(const FastMatrix& fast, const Columns& x, void (Scorer::*how)(Out*) const, Out* out) {
   const GilRelease release;
-  return door.model->score(x, [&](std::unique_ptr<Part> part) {
-    Scorer scorer(x.n, door.prior.shape(0), door.prior.data(), false);
+  return fast.model->score(x, [&](std::unique_ptr<Part> part) {
+    Scorer scorer(x.n, fast.prior.shape(0), fast.prior.data(), false);
     scorer.add(std::move(part));
     (scorer.*how)(out);
   });
@@ -67,23 +67,23 @@ bool answer(const FastMatrix& door, const Columns& x, void (Scorer::*how)(Out*) 
 
 // None: not a matrix of this kind, or with something in it of which more is to be said. Then it is read as any table
 // is.
-nb::object ask(const FastMatrix& door, nb::handle matrix, std::string_view how, std::size_t most) {
+nb::object ask(const FastMatrix& fast, nb::handle matrix, std::string_view how, std::size_t most) {
   AnyMatrix x;
   if (!nb::try_cast(matrix, x, false)) return nb::none();
   const auto type = known_dtype(x.dtype());
   const std::size_t n = x.shape(0);
-  if (!type || n == 0 || n > most || x.shape(1) != door.columns) return nb::none();
+  if (!type || n == 0 || n > most || x.shape(1) != fast.columns) return nb::none();
   std::vector<Column> column;
   const Columns rows = columns_of(x, *type, column);
   try {
     if (how == "best") {
       auto out = make_array<std::int64_t, 1>({n});
-      return answer(door, rows, &Scorer::best, out.data()) ? nb::cast(out) : nb::none();
+      return answer(fast, rows, &Scorer::best, out.data()) ? nb::cast(out) : nb::none();
     }
     if (how != "proba" && how != "log_proba") return nb::none();
-    auto out = make_array<double, 2>({n, door.prior.shape(0)});
-    const auto told = how == "proba" ? &Scorer::proba : &Scorer::log_proba;
-    return answer(door, rows, told, out.data()) ? nb::cast(out) : nb::none();
+    auto out = make_array<double, 2>({n, fast.prior.shape(0)});
+    const auto asked = how == "proba" ? &Scorer::proba : &Scorer::log_proba;
+    return answer(fast, rows, asked, out.data()) ? nb::cast(out) : nb::none();
   } catch (const BadValue&) {  // whoever reads the table names the column
     return nb::none();
   } catch (const TooManyMissing&) {

@@ -20,7 +20,7 @@ void expect(bool fits) {
   if (!fits) throw nb::value_error("the terms of a fast row do not fit together");
 }
 
-// What a distribution knows of its columns: the base of all doors of this module.
+// What a distribution knows of its columns: the base of all fast paths of this module.
 struct FastRowTerm {
   virtual ~FastRowTerm() = default;
   virtual RowTerm& term() = 0;
@@ -179,7 +179,7 @@ struct FastLevels : FastRowTerm {
   std::size_t classes() const override { return core.classes(); }
   Place place(std::size_t i) override { return {nullptr, &readers_[i]}; }
   nb::dict sums() const { return sums_of(core); }
-  // column -> the labels learned since the door was opened, in their order
+  // column -> the labels learned since the fast path was opened, in their order
   nb::dict added() const {
     nb::dict out;
     for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -27,7 +27,7 @@ namespace {
 TextRef text_of(nb::object& x, std::size_t row) {
   if (x.is_none() || (PyFloat_Check(x.ptr()) && std::isnan(PyFloat_AsDouble(x.ptr())))) return {};
   if (!PyUnicode_Check(x.ptr())) throw BadRow{"it is no text", row};
-#if defined(Py_LIMITED_API)  // how a str lies in memory is not told there: UTF-8, or a copy where that cannot say it
+#if defined(Py_LIMITED_API)  // how a str lies in memory is unknown there: UTF-8, or a copy where that cannot say it
   Py_ssize_t bytes = 0;
   if (const char* utf8 = PyUnicode_AsUTF8AndSize(x.ptr(), &bytes)) {
     return {utf8, static_cast<std::size_t>(bytes), TextRef::utf8};

@@ -2,9 +2,9 @@
 // many are taken at once. A row with a missing value shows it by a sum that is no number, and is added again with care;
 // where the first of a strip has missing values, the others are looked at before they are added in vain.
 //
-// The terms of a stretch, laid out: centre, then for each class scale, offset and log_norm, `padded` doubles each, then
-// for each class the sum of its log_norm. The last vector holds the last W columns; of those that an earlier one had
-// already it has zeros.
+// The terms of a stretch, in this order: centre, then for each class scale, offset and log_norm, `padded` doubles each,
+// then for each class the sum of its log_norm. The last vector holds the last W columns; of those that an earlier one
+// had already it has zeros.
 #include "kernels/gaussian_rows.hpp"
 
 #include "kernels/transpose.hpp"

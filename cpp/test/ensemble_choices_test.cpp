@@ -1,4 +1,4 @@
-// Bins and contexts on inputs that a sanitizer should see: empty columns and levels, rows without class, code or bin.
+// Bins and class trees on inputs that a sanitizer should see: empty columns and levels, rows without class or code.
 #include <algorithm>
 #include <limits>
 #include <random>

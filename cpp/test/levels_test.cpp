@@ -241,10 +241,10 @@ TEST(levels_known_and_beyond) {
   CHECK(known.add_other() == 2 && known.add_text("longer than sixteen bytes", 25) == 3 && known.add(word_of(0.5)) == 4);
   CHECK(known.find_text("longer than sixteen bytes", 25) == 3 && known.find(word_of(0.5)) == 4);
   CHECK(known.size() == 5 && all.size() == 3 && known.fresh()->is_other(0));
-  Dictionary twin = all.head(2);
-  for (std::size_t c = 0; c < 3; ++c) twin.append_from(*known.fresh(), c);
-  CHECK(twin.size() == 5 && twin.find_text("a", 1) == 0 && twin.text(3) == "longer than sixteen bytes");
-  CHECK(twin.is_other(2) && twin.find(word_of(0.5)) == 4);
+  Dictionary copied = all.head(2);
+  for (std::size_t c = 0; c < 3; ++c) copied.append_from(*known.fresh(), c);
+  CHECK(copied.size() == 5 && copied.find_text("a", 1) == 0 && copied.text(3) == "longer than sixteen bytes");
+  CHECK(copied.is_other(2) && copied.find(word_of(0.5)) == 4);
 }
 
 TEST(levels_texts) {

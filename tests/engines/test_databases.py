@@ -301,7 +301,7 @@ def test_what_is_gone_from_the_table_is_gone_lazily(db: Any) -> None:
     asked = {"colour": "red", "length": 1.0}
     assert lazy.predict_proba(asked).shape == (1, 3)
     db.execute("DELETE FROM rows WHERE colour = 'red' OR kind = 'low'")
-    with pytest.raises(TableError, match="not met while learning"):
+    with pytest.raises(TableError, match="not seen while learning"):
         lazy.predict(asked)
     assert lazy.predict_proba({"length": 1.0}).shape == (1, 2)
 

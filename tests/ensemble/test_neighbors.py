@@ -197,7 +197,7 @@ def test_javascript_answers_the_same(learned: Any, tmp_path: Path) -> None:
     rows = spirals(25, 7)[0].to_dict("records")
     some: list[dict[str, Any]] = [*rows, {}, {"east": 1.0}, {"east": -2.0, "north": None, "color": "blue"}]
     found = asked(tb.export.to_js(model), some, "[model.proba(row), model.evidence(row)]", tmp_path)
-    with pytest.warns(UserWarning, match="not met"):
+    with pytest.warns(UserWarning, match="not seen"):
         np.testing.assert_allclose([p for p, _ in found], model.predict_proba(some), atol=1e-9, rtol=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

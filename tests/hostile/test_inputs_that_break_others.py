@@ -128,7 +128,7 @@ def test_unseen_categories() -> None:
     model = tb.CategoricalNB().fit(X, y)
     with pytest.warns(UnseenCategoryWarning, match="x0"):
         np.testing.assert_allclose(model.predict_proba([["green"]]), [[2 / 3, 1 / 3]])
-    with pytest.raises(TableError, match="not met while learning"):
+    with pytest.raises(TableError, match="not seen while learning"):
         tb.CategoricalNB(unseen="error").fit(X, y).predict([["green"]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

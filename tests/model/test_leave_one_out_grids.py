@@ -292,7 +292,7 @@ def test_weight_2_is_two_rows_and_weight_0_is_none(name: str) -> None:
     np.testing.assert_allclose(found[29], once.predict_log_proba(pick(X, [29]))[0], atol=atol)
 
 
-def test_the_only_row_of_a_class_has_no_class_without_itself() -> None:
+def test_the_only_row_of_a_class_has_no_class_left_out() -> None:
     X, y = np.arange(7.0)[:, None], np.array(["a"] * 3 + ["b"] * 3 + ["alone"])
     model = tb.GaussianNB(tempered=True).fit(X, y)
     assert np.exp(model.leave_one_out(X, y)[6])[1] == 0  # "alone"

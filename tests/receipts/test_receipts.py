@@ -11,7 +11,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from tallybayes import TAN, BayesClassifier, GaussianNB, KernelNB, NaiveBayes, load, save
+from tallybayes import (
+    TAN,
+    BayesClassifier,
+    GaussianDiscriminant,
+    GaussianNB,
+    KernelNB,
+    NaiveBayes,
+    RegularizedDiscriminantAnalysis,
+    load,
+    save,
+)
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import ForgetError, LabelError, OptionError, ReceiptError
 from tallybayes.receipts import Receipt, RemovedRows, fingerprint
@@ -32,11 +42,11 @@ def model():
 
 
 def test_a_receipt_says_what_holds(model):
-    twin = model.copy().forget([ROW], ["no"])
+    other = model.copy().forget([ROW], ["no"])
     before = fingerprint(model)
     receipt = model.forget([ROW], ["no"], receipt=True)
     assert (receipt.before, receipt.after) == (before, fingerprint(model))
-    assert fingerprint(model) == fingerprint(twin) != before
+    assert fingerprint(model) == fingerprint(other) != before
     assert receipt.problems(model) == []
     assert receipt.estimator == "NaiveBayes"
     assert len(receipt.hashes) == 1
@@ -140,13 +150,16 @@ def test_residue_is_found_where_there_is_some():
     assert residue(kept.forget([[1234.56789]], [0]), removed)["found"] == {}
 
 
-@pytest.mark.parametrize("kind", [NaiveBayes, TAN, BayesClassifier])
+RDA = RegularizedDiscriminantAnalysis
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, TAN, BayesClassifier, RDA, GaussianDiscriminant])
 def test_what_was_chosen_is_listed(kind):
     X, y = pd.DataFrame({"x": np.arange(60.0), "z": np.arange(60) % 7 * 1.5}), np.arange(60) // 20
     remains = kind().fit(X, y).forget(X[:1], y[:1], receipt=True).remains
     assert "column kinds" in remains
-    wanted = {TAN: {"bins", "network structure"}, BayesClassifier: {"bins"}, NaiveBayes: set()}[kind]
-    assert wanted <= set(remains)
+    wanted = {TAN: {"bins", "network structure"}, BayesClassifier: {"bins"}, RDA: {"own_covariance and shrinkage"}}
+    assert wanted.get(kind, set()) <= set(remains)
     if kind is TAN:
         assert remains["network structure"].startswith("relearn")
 

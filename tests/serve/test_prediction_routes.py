@@ -106,7 +106,7 @@ def test_a_category_never_met_is_told_beside_the_answer(app: Any) -> None:
     for body in ({"row": {"color": "blue"}}, {"rows": [{"color": "blue"}]}, {"columns": {"color": ["blue"]}}):
         (note,) = ask(app, "/predict", body).json["notes"]
         assert note == (
-            "Categories that were not met while learning, in column(s) 'color': their factors are left out."
+            "Categories that were not seen while learning, in column(s) 'color': their factors are left out."
         )
     assert "notes" in ask(app, "/explain", {"row": {"color": "blue"}}).json
 

@@ -43,7 +43,7 @@ struct TablesView {
 };
 
 // h[c * d + j] >= kNarrowest for every entry (j, c) that has values. Without cells the tables are ready at once and
-// right, but slow: for a handful of rows after each lesson.
+// right, but slow: for a handful of rows after each example.
 KernelTables kernel_tables(const KernelView& statistics, const double* h, std::size_t K, bool cells);
 
 // Adds log f of each column to each class; a missing x, or an entry without values, adds nothing.

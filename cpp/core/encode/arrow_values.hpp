@@ -113,7 +113,7 @@ class Views {
     const std::int32_t code = levels.find({load_word(view + 4) & load_word(mask), b & load_word(mask + 8), len});
     return code >= 0 || !grow ? code : new_text(levels, view + 4, len, i);
   }
-  // A text in the view is told by the view itself. If its bytes past the end are not zeros, it is looked up as a text
+  // A text in the view is known by the view itself. If its bytes past the end are not zeros, it is looked up as a text
   // of its own, and found to be none.
   TB_INLINE bool key(std::size_t i, Word& w) const {
     const char* const view = views_ + i * 16;

@@ -30,7 +30,7 @@ Cuts cuts_frequency(const Columns& x, const Rows& rows, std::size_t bins);
 // By class entropy and description length (Fayyad and Irani 1993); rows.y must be given.
 Cuts cuts_mdl(const Columns& x, const Rows& rows, std::size_t classes);
 
-// The decimal with the fewest digits in the middle half of the gap between a and b; `otherwise` if there is none.
+// The decimal with the fewest digits in the middle half of the interval between a and b; `otherwise` if there is none.
 double shortest_between(double a, double b, double otherwise);
 // Each cut becomes the shortest decimal between its neighbouring values, in place: the codes of these rows stay.
 void round_cuts(const Columns& x, const Rows& rows, const std::int64_t* size, double* cut);

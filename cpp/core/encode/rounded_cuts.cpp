@@ -1,5 +1,5 @@
 // Cuts as short decimals. A cut halfway between two values tells each of them to who knows the other, and a forgotten
-// row may have had one of them. The shortest decimal in the middle half of the gap separates the same values.
+// row may have had one of them. The shortest decimal in the middle half of the interval separates the same values.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +20,7 @@ double power(int k) { return std::pow(10.0, k); }
 
 double decimal(double whole, int k) { return k < 0 ? whole / power(-k) : whole * power(k); }
 
-struct Gaps {  // for each cut the greatest value below it and the least that is not
+struct Neighbours {  // for each cut the greatest value below it and the least that is not
   std::vector<double> below, above;
 };
 
@@ -34,7 +34,7 @@ double shortest_between(double a, double b, double otherwise) {
     const double found = decimal(std::round(middle / power(k)), k);
     if (a < found && found < b && std::fabs(found - middle) <= half / 2) return found;
   }
-  const auto low = static_cast<int>(std::floor(std::log10(half)));  // a gap far narrower than its distance from 0
+  const auto low = static_cast<int>(std::floor(std::log10(half)));  // an interval far narrower than its distance from 0
   const double found = decimal(std::round(middle / power(low)), low);
   return a < found && found < b ? found : otherwise;
 }
@@ -43,11 +43,11 @@ void round_cuts(const Columns& x, const Rows& rows, const std::int64_t* size, do
   std::vector<std::size_t> start(x.d + 1, 0);
   for (std::size_t j = 0; j < x.d; ++j) start[j + 1] = start[j] + static_cast<std::size_t>(size[j]);
   const std::size_t m = start[x.d];
-  std::vector<Gaps> gaps(static_cast<std::size_t>(threads()));
-  for (auto& own : gaps) own = {std::vector<double>(m, -kNone), std::vector<double>(m, kNone)};
+  std::vector<Neighbours> found(static_cast<std::size_t>(threads()));
+  for (auto& own : found) own = {std::vector<double>(m, -kNone), std::vector<double>(m, kNone)};
   each_tile(x, rows, [&](const Tile& t) {
     const std::size_t first = start[t.column], count = start[t.column + 1] - first;
-    Gaps& own = gaps[static_cast<std::size_t>(t.thread)];
+    Neighbours& own = found[static_cast<std::size_t>(t.thread)];
     std::array<std::int32_t, kMostRows> code;
     TB_CALL(count_cuts, t.value, t.count, cut + first, count, code.data());
     for (std::size_t i = 0; i < t.count && count > 0; ++i) {
@@ -57,8 +57,8 @@ void round_cuts(const Columns& x, const Rows& rows, const std::int64_t* size, do
       if (at < first + count) own.below[at] = std::max(own.below[at], t.value[i]);
     }
   });
-  Gaps& all = gaps[0];
-  for (const auto& own : gaps) {
+  Neighbours& all = found[0];
+  for (const auto& own : found) {
     for (std::size_t i = 0; i < m; ++i) {
       all.below[i] = std::max(all.below[i], own.below[i]);
       all.above[i] = std::min(all.above[i], own.above[i]);

@@ -6,7 +6,7 @@ namespace tb {
 namespace {
 
 // What the features of one draw are owed. Many draws are owed the same but for the rounding, and members were always
-// laid out with NumPy's: eight sums side by side, then the rest.
+// in the order of NumPy's: eight sums side by side, then the rest.
 double owed_to(const std::int32_t* has, std::size_t each, const double* owed) {
   std::size_t k = 0;
   double all = 0;

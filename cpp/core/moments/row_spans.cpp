@@ -127,7 +127,7 @@ void throw_infinite(const ClassTable& t, std::size_t begin, std::size_t end) {
       if (std::isinf(x[j])) throw BadValue{BadValue::infinite, i, j, x[j]};
     }
   }
-  throw std::logic_error("an infinite value was met but cannot be found");
+  throw std::logic_error("an infinite value was seen but cannot be found");
 }
 
 void throw_overflow(const ClassTable& t, std::size_t j) {

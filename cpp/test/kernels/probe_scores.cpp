@@ -60,7 +60,7 @@ void dense(Probe& p, std::size_t classes) {
   }
 }
 
-// How the terms are laid out, and from how many columns on, is each set's own affair.
+// How the terms are ordered, and from how many columns on, is each set's own affair.
 template <class T>
 void wide_rows(Probe& p, Numbers& some, std::size_t classes) {
   constexpr std::size_t d = 43, j0 = 8, width = d - j0;

@@ -105,7 +105,7 @@ def guess(
     decimal = said.decimal or (_decimal(rows[1:], null_values) if separator != "," else usual.decimal)
     header = said.header if said.header is not None else not _without_names(rows, wanted)
     found = Dialect(separator, decimal, encoding, header)
-    return found, _told(found, replace(usual, **{k: v for k, v in vars(said).items() if v is not None}))
+    return found, _described(found, replace(usual, **{k: v for k, v in vars(said).items() if v is not None}))
 
 
 def _encoding(head: bytes) -> str:
@@ -195,7 +195,7 @@ def _without_names(rows: list[list[str]], wanted: Collection[str]) -> bool:
     return set(wanted) <= set(names_of(len(rows[0])))
 
 
-def _told(found: Dialect, usual: Dialect) -> str | None:
+def _described(found: Dialect, usual: Dialect) -> str | None:
     parts, options = [], []
     if found.encoding != usual.encoding:
         parts.append(f"encoding {found.encoding}")

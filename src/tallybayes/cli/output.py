@@ -38,7 +38,7 @@ WORDS: Words = (
         r"Say --encoding, such as --encoding \1.",
     ),
     (r"\bLet its name end so\.", "Say --format."),
-    (r"stands for a missing value, leave the cell empty\.", "stands for a gap, say --missing."),
+    (r"stands for a missing value, leave the cell empty\.", "stands for a missing value, say --missing."),
     (r"\bLeave such rows out\.", "Leave such rows out with --skip-unlabelled."),
 )
 

@@ -22,7 +22,7 @@ def serve(
     ] = False,
     new_classes: Annotated[
         bool,
-        typer.Option("--new-classes", help="With --learn: an example may bring a class that the model has not met."),
+        typer.Option("--new-classes", help="With --learn: an example may bring a class that the model has not seen."),
     ] = False,
     snapshot_every: Annotated[
         int,

@@ -251,7 +251,8 @@ class GaussianDiscriminant(GenerativeClassifier):
         return again
 
     def _chosen_on_rows(self) -> str:
-        return "alpha and shrinkage" if "auto" in (self._options()["alpha"], self._options()["shrinkage"]) else ""
+        chosen = [name for name in ("own_covariance", "shrinkage") if self._options()[name] == "auto"]
+        return " and ".join(chosen)
 
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         o, (term,) = self._options(), fitted.terms

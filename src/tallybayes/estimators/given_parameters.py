@@ -215,16 +215,16 @@ def _cells(
     prior: Mapping[Any, float],
 ) -> dict[tuple[Any, ...], dict[Any, float]]:
     """P(level | class, parents) by (class, values of the parents)."""
-    told = {(key if isinstance(key, tuple) else (key,)): t for key, t in table.items()}
+    given = {(key if isinstance(key, tuple) else (key,)): t for key, t in table.items()}
     found = {}
     for cell in product(prior, *(levels[p] for p in own)):
-        if cell not in told:
+        if cell not in given:
             raise OptionError(
                 f"The table of column {name!r} has no entry for {brief(cell)}: its keys are the class"
                 + (f" and the values of {listing(own)}." if own else ".")
             )
-        found[cell] = _shares(told[cell], f"The probabilities of column {name!r} given {brief(cell)}")
-    surplus = next((key for key in told if key not in found), None)
+        found[cell] = _shares(given[cell], f"The probabilities of column {name!r} given {brief(cell)}")
+    surplus = next((key for key in given if key not in found), None)
     if surplus is not None:
         raise OptionError(
             f"The table of column {name!r} has an entry for {brief(surplus)}: no combination of class and parents."

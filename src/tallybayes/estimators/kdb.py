@@ -202,7 +202,7 @@ class KDB(LearnedNetwork):
                 _, with_class = network.information(term.statistics)
                 blind = network.blind
             else:
-                with_class, blind = _told_alone(term.statistics), ()
+                with_class, blind = _own_information(term.statistics), ()
             information |= {term.columns[j]: float(with_class[j]) for j in range(len(with_class)) if j not in blind}
         return [self.schema_.name(j) for j in sorted(information, key=lambda j: -information[j])]
 
@@ -221,7 +221,7 @@ def _selected(fitted: Fitted, term: Term, order: list[int], rows: Rows) -> Term:
     return replace(term, distribution=replace(network, parents=parents, blind=blind))
 
 
-def _told_alone(s: CategoricalStatistics) -> Floats:
+def _own_information(s: CategoricalStatistics) -> Floats:
     """I(x_j; y) of columns that stand apart."""
     none = np.zeros((len(s.count), 0), dtype=np.uint32)
     return information(tables(len(s.sizes), 1), JointStatistics(s.count, s.sizes, none))[1]

@@ -237,14 +237,14 @@ class NaiveBayes(GenerativeClassifier):
         if schema.d > SHOWN:
             lines.append(f"… and {schema.d - SHOWN} more: print(schema_)")
         if hasattr(self, "temperature_"):
-            lines.append(f"The log-likelihood counts {self.temperature_:.3g} times (tempered=True){self._told()}.")
+            lines.append(f"The log-likelihood counts {self.temperature_:.3g} times (tempered=True){self._loo_text()}.")
         else:
             lines.append(
                 "Columns that say the same are counted twice: where probabilities matter turn on tempered=True."
             )
         return "\n".join(lines)
 
-    def _told(self) -> str:
+    def _loo_text(self) -> str:
         """Both leave-one-out log-losses, as long as the rows that chose the temperature are all there are."""
         found = self.__dict__.get("loo_score_")
         return "" if found is None else f": leave-one-out log-loss {-found:.4f}"

@@ -11,7 +11,7 @@ export function average(term, K) {
   const sets = term.sets.map((s) => ({ ...s, own: logs(s.own), log: logs(s.log) }));
   const naive = { log: logs(term.naive.log), reals: term.naive.reals };
 
-  // without what is missing, never met, gone, or follows from another value of the row
+  // without what is missing, unseen, gone, or follows from another value of the row
   function codes(x) {
     const code = known(x);
     if (!follows.size) return code;

@@ -17,7 +17,7 @@ function fromLogs(log, bins) {
   return (x) => (l, context) => table[l][context * bins + x];
 }
 
-// The same from counts. sizes: bins of the parents; n: (contexts, bins, classes), from cell `start` on.
+// The same from counts. sizes: bins of the parents; n: (cells of parents, bins, classes), from cell `start` on.
 function fromCounts({ child, concentration }, bins, sizes, n, start, worth, K) {
   const row = bins * K;
   const last = sizes.length;

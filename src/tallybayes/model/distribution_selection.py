@@ -195,7 +195,7 @@ def _hashes(table: Table, schema: Schema, columns: Sequence[int], target: Target
 
 
 def _smallest(key: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
-    """The places of the smallest hashes, in their order; equal rows are told apart by how many there are before."""
+    """The places of the smallest hashes, in their order; equal rows differ by how many there are before."""
     order = np.argsort(key, kind="stable")
     own = key[order]
     new = np.append(True, own[1:] != own[:-1])

@@ -361,7 +361,7 @@ class Predictor:
             return
         names = listing([self.fitted.schema.name(j) for j in columns])
         other = OTHER if self.options.can_be_other else ""
-        met = f"Categories that were not met while learning, in column(s) {names}"
+        said = f"Categories that were not seen while learning, in column(s) {names}"
         if self.options.unseen == "error":
-            raise TableError(f"{met}. unseen='ignore' leaves their factors out{other}.")
-        warn(f"{met}: their factors are left out. unseen='error' refuses them{other}.", UnseenCategoryWarning)
+            raise TableError(f"{said}. unseen='ignore' leaves their factors out{other}.")
+        warn(f"{said}: their factors are left out. unseen='error' refuses them{other}.", UnseenCategoryWarning)

@@ -1,4 +1,4 @@
-"""Draws a graph that is laid out: nodes of a fixed size in points, arrows around them, numbers on the arrows."""
+"""Draws a graph with given positions: nodes of a fixed size in points, arrows around them, numbers on the arrows."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tallybayes.data.table import read_table
 from tallybayes.errors import OptionError, TallybayesError
 from tallybayes.evaluation.baselines import Logistic
 from tallybayes.evaluation.leaderboard import rows_of
-from tallybayes.reports.learned import Told
+from tallybayes.reports.learned import ReportedModel
 from tallybayes.reports.predicted_rows import Judged
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.progress import stage, step
@@ -31,7 +31,7 @@ class Baseline(NamedTuple):
     fair: bool = True  # it learned the rows that the model learned
 
 
-def logistic(rows: Judged, model: Told, train: object) -> Baseline:
+def logistic(rows: Judged, model: ReportedModel, train: object) -> Baseline:
     """Logistic regression of the rows of a report."""
     texts = "text" in model.predictor_.fitted.schema.kinds
     most = TEXT_ROWS if texts else BASELINE_ROWS
@@ -53,7 +53,7 @@ def _pair(train: object) -> tuple[Any, Any]:
     )
 
 
-def _on_training_rows(rows: Judged, model: Told, X: Any, y: Any, most: int) -> Baseline:
+def _on_training_rows(rows: Judged, model: ReportedModel, X: Any, y: Any, most: int) -> Baseline:
     n = read_table(X).n
     codes, found = read_labels(y, n)
     at = positions(found, model.classes_)[codes]
@@ -71,7 +71,7 @@ def _on_training_rows(rows: Judged, model: Told, X: Any, y: Any, most: int) -> B
     return Baseline(out, f"logistic regression, fitted on {some} training rows")
 
 
-def _cross_validated(rows: Judged, model: Told, most: int) -> Baseline:
+def _cross_validated(rows: Judged, model: ReportedModel, most: int) -> Baseline:
     n = min(rows.n, most)
     counts = np.bincount(rows.y[:n], minlength=len(model.classes_))
     if n < 2 * FOLDS or (counts[counts > 0] < FOLDS).any() or (counts > 0).sum() < 2:

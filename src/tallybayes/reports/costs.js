@@ -8,15 +8,15 @@ if (facts.thresholds) {
     const last = missed.length - 1;
     const costs = missed.map((m, i) => ratio * m + alarms[i]);
     const least = Math.min(...costs);
-    const told = 1 / (1 + ratio);
+    const theory = 1 / (1 + ratio);
     let best = -1;
     costs.forEach((c, i) => {
-      if (c <= least + 1e-9 && (best < 0 || Math.abs(i / last - told) < Math.abs(best / last - told))) best = i;
+      if (c <= least + 1e-9 && (best < 0 || Math.abs(i / last - theory) < Math.abs(best / last - theory))) best = i;
     });
     const per = (i) => Number((costs[i] / n).toPrecision(4));
     at("cost-said").textContent =
-      "A false negative costs as much as " + Number(ratio.toPrecision(3)) + " false positives. Threshold by the probabilities: " + told.toFixed(3) +
-      " (cost per row " + per(Math.round(told * last)) + "); best on these rows: " + (best / last).toFixed(2) + " (" + per(best) +
+      "A false negative costs as much as " + Number(ratio.toPrecision(3)) + " false positives. Threshold by the probabilities: " + theory.toFixed(3) +
+      " (cost per row " + per(Math.round(theory * last)) + "); best on these rows: " + (best / last).toFixed(2) + " (" + per(best) +
       "), with " + missed[best] + " false negatives and " + alarms[best] + " false positives. At 0.5: " + per(Math.round(last / 2)) + ".";
   };
   at("cost-ratio").addEventListener("input", tell);

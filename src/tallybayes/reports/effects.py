@@ -15,7 +15,7 @@ from tallybayes.errors import TallybayesError
 from tallybayes.evaluation.leaderboard import rows_of
 from tallybayes.reports import pictures
 from tallybayes.reports.html import Child, Markup, apart, number, shorten, table, tag
-from tallybayes.reports.learned import Told
+from tallybayes.reports.learned import ReportedModel
 from tallybayes.reports.predicted_rows import Judged, as_day, day_columns
 from tallybayes.utils.array_types import Array, Floats
 
@@ -27,11 +27,11 @@ CURVE_BINS = 20  # of a number with more distinct values
 MOST_ROWS, MOST_NUMBERS = 4000, 4_000_000  # rows whose evidence is averaged; numbers in it
 Effects = dict[int, tuple[list[Any], Floats]]
 MOST = 8.0  # nats: evidence beyond is drawn here
-SMALLEST = 1e-6  # P below which evidence is not told apart
+SMALLEST = 1e-6  # P below which evidence does not differ
 
 
 def section(
-    model: Told,
+    model: ReportedModel,
     order: Sequence[int],
     shares: Sequence[str],
     rows: Judged | None,
@@ -112,7 +112,7 @@ def _numeric(values: Sequence[object]) -> bool:
     return all(isinstance(v, float) for v in values)
 
 
-def _grid(model: Told, j: int, seen: dict[int, Floats], counts: dict[int, dict[object, int]]) -> list[Any]:
+def _grid(model: ReportedModel, j: int, seen: dict[int, Floats], counts: dict[int, dict[object, int]]) -> list[Any]:
     """The values of a column that are asked about, in order."""
     schema = model.fitted_.schema
     kind = schema.kinds[j]
@@ -141,7 +141,7 @@ def _grid(model: Told, j: int, seen: dict[int, Floats], counts: dict[int, dict[o
     return sorted(levels) if all(isinstance(v, int | float) for v in levels) else levels
 
 
-def _alone(model: Told, asked: dict[int, list[Any]]) -> Effects | None:
+def _alone(model: ReportedModel, asked: dict[int, list[Any]]) -> Effects | None:
     """The same for values that are known alone, against a row without any; None if the model refuses such rows."""
     schema = model.fitted_.schema
     pairs = [(j, v) for j, values in asked.items() for v in values]

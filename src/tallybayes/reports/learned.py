@@ -15,7 +15,7 @@ from tallybayes.utils.array_types import Array
 RANKED = 20
 
 
-class Told(Protocol):
+class ReportedModel(Protocol):
     """What a report asks of a classifier of this library."""
 
     @property

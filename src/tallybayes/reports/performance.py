@@ -38,7 +38,7 @@ COLUMNS = ("accuracy", "log-loss", "Brier score", "calibration error")
 
 def quality_section(rows: Judged, prior: Floats, baseline: Baseline) -> Markup:
     """Scores with ±, beside those of the prior and of logistic regression."""
-    lines = [("this model" + (", leave-one-out" if rows.without_itself else ""), *_scores(rows.y, rows.log_proba))]
+    lines = [("this model" + (", leave-one-out" if rows.left_out else ""), *_scores(rows.y, rows.log_proba))]
     if rows.as_learned is not None:
         lines.append(("this model, on the rows that it learned (too optimistic)", *_scores(rows.y, rows.as_learned)))
     lines.append(("the prior alone", *_scores(rows.y, prior)))
@@ -146,9 +146,7 @@ def best_threshold(each: Json, ratio: float) -> tuple[float, float]:
     """The threshold with the least cost on the rows, and that cost; missing one costs `ratio` false alarms."""
     cost = ratio * np.array(each["missed"]) + np.array(each["alarms"])
     least = np.flatnonzero(cost <= cost.min() + 1e-9)
-    middle = least[
-        np.argmin(np.abs(least / (GRID - 1) - 1 / (1 + ratio)))
-    ]  # of equal ones, that which is told by theory
+    middle = least[np.argmin(np.abs(least / (GRID - 1) - 1 / (1 + ratio)))]  # of equal ones, the one that theory gives
     return float(middle) / (GRID - 1), float(cost.min())
 
 

@@ -17,7 +17,7 @@ from tallybayes.data.table import Table, read_table
 from tallybayes.errors import ForgetError, LabelError, OptionError, listing
 from tallybayes.evaluation.leaderboard import rows_of
 from tallybayes.reports.html import Markup, apart, number, shorten, table, tag
-from tallybayes.reports.learned import Told
+from tallybayes.reports.learned import ReportedModel
 from tallybayes.utils.array_types import Array, Floats
 
 MOST_ROWS = 20_000  # that are looked at
@@ -38,7 +38,7 @@ class Judged:
     as_learned: Floats | None = None  # of rows that were learned, log_proba with each row in the model
 
     @property
-    def without_itself(self) -> bool:
+    def left_out(self) -> bool:
         """Is each row predicted by leave-one-out?"""
         return self.as_learned is not None
 
@@ -48,7 +48,7 @@ class Judged:
         return len(self.y)
 
 
-def judge(model: Told, X: object, y: object, seed: int = 0) -> Judged:
+def judge(model: ReportedModel, X: object, y: object, seed: int = 0) -> Judged:
     """Read rows and predict them; of many rows a sample, and rows that were learned by leave-one-out."""
     whole = read_table(X)
     codes, found = read_labels(y, whole.n)
@@ -70,7 +70,7 @@ def judge(model: Told, X: object, y: object, seed: int = 0) -> Judged:
 
 
 def _leave_one_out(model: Any, rows: Judged) -> Floats | None:
-    """The predictions for the rows, each without itself, if they are as many of each class as were learned."""
+    """The predictions for the rows, each leave-one-out, if they are as many of each class as were learned."""
     same = np.bincount(rows.y, minlength=len(model.classes_)) == model.fitted_.weight
     if rows.n < rows.of or not same.all() or not hasattr(model, "leave_one_out"):
         return None
@@ -105,7 +105,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, float | int | np.number) and not isinstance(value, bool)
 
 
-def facts_section(rows: Judged, model: Told) -> Markup:
+def facts_section(rows: Judged, model: ReportedModel) -> Markup:
     """Kinds, missing values, levels, and redundant columns."""
     schema = model.fitted_.schema
     lines, codes, days = [], [], day_columns(schema)
@@ -113,12 +113,12 @@ def facts_section(rows: Judged, model: Told) -> Markup:
         values = rows.table.values(j)
         there = [v for v in values if v is not None and v == v]
         codes.append(_pattern(values))
-        gaps = rows.n - len(there)
+        missing = rows.n - len(there)
         lines.append(
             (
                 schema.name(j),
                 schema.kinds[j],
-                f"{gaps:,} ({gaps / rows.n:.1%})" if gaps else "none",
+                f"{missing:,} ({missing / rows.n:.1%})" if missing else "none",
                 *_range(there, schema.name(j) in days),
             )
         )

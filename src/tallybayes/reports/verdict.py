@@ -60,7 +60,7 @@ def _what(rows: Judged, fitted: Fitted, target: str | None) -> str:
     d, learned, K = fitted.schema.d, float(fitted.weight.sum()), fitted.K
     date = datetime.now(UTC).date().isoformat()
     judged = f"{rows.n:,} of {rows.of:,}" if rows.n < rows.of else f"{rows.n:,}"
-    how = ", each predicted without itself (leave-one-out)" if rows.without_itself else ""
+    how = ", each predicted by leave-one-out" if rows.left_out else ""
     return (
         f"{named} ({K:,} classes) from {d:,} column{'s' if d != 1 else ''}. Learned from {learned:,.10g} rows; judged "
         f"on {judged} rows{how}. {date}, tallybayes {__version__}."
@@ -69,12 +69,12 @@ def _what(rows: Judged, fitted: Fitted, target: str | None) -> str:
 
 def calibration_sentence(rows: Judged) -> str:
     """Whether its probabilities can be taken at their word."""
-    gap, error = _bias(rows)
+    bias, error = _bias(rows)
     sure, right = np.exp(rows.log_proba.max(axis=1)).mean(), (rows.log_proba.argmax(axis=1) == rows.y).mean()
     fact = f"its predictions have a mean probability of {sure:.1%}, and {right:.1%} of them are right"
-    if abs(gap) <= max(SURE * error, 0.005):
+    if abs(bias) <= max(SURE * error, 0.005):
         return f"Well calibrated on average: {fact}."
-    return f"{'Overconfident' if gap > 0 else 'Underconfident'} by {abs(gap):.1%} (± {error:.1%}): {fact}."
+    return f"{'Overconfident' if bias > 0 else 'Underconfident'} by {abs(bias):.1%} (± {error:.1%}): {fact}."
 
 
 def _warnings(rows: Judged, prior: Floats, baseline: Baseline, right: float, guess: float) -> list[str]:
@@ -86,12 +86,12 @@ def _warnings(rows: Judged, prior: Floats, baseline: Baseline, right: float, gue
         if other is None:
             continue
         n = len(other)
-        gap = own[:n] - _losses(rows.y[:n], other)
-        mean, error = float(gap.mean()), float(gap.std() / np.sqrt(max(n, 1)))
+        more = own[:n] - _losses(rows.y[:n], other)
+        mean, error = float(more.mean()), float(more.std() / np.sqrt(max(n, 1)))
         if mean > 0:
             clearly = "clearly" if mean > SURE * error else "within the noise"
             out.append(f"Warning: {name} has a lower log-loss, by {mean:.4f} ± {error:.4f} ({clearly}).")
-    if rows.without_itself:
+    if rows.left_out:
         out.append(
             "These rows are as many of each class as the model learned, so they are predicted by leave-one-out. What "
             "was chosen on them (bins, structure, weights) stays: rows that the model has not seen are the better test."
@@ -104,8 +104,8 @@ def _losses(y: Array, log_proba: Floats) -> Floats:
 
 
 def _bias(rows: Judged) -> tuple[float, float]:
-    gap = np.exp(rows.log_proba.max(axis=1)) - (rows.log_proba.argmax(axis=1) == rows.y)
-    return float(gap.mean()), float(gap.std() / np.sqrt(max(rows.n, 1)))
+    over = np.exp(rows.log_proba.max(axis=1)) - (rows.log_proba.argmax(axis=1) == rows.y)
+    return float(over.mean()), float(over.std() / np.sqrt(max(rows.n, 1)))
 
 
 def auc(score: Floats, positive: Array) -> float | None:

@@ -239,9 +239,9 @@ function whatIf(first) {
     const range = make("input", {
       type: "range", min: "0", max: "1", step: "0.001", id: "prior-" + k, "aria-label": "prior of " + label,
     });
-    const told = make("output", { for: "prior-" + k });
+    const shown = make("output", { for: "prior-" + k });
     at("priors").append(
-      make("div", { class: "control" }, make("label", { for: "prior-" + k, text: String(label) }), range, told),
+      make("div", { class: "control" }, make("label", { for: "prior-" + k, text: String(label) }), range, shown),
     );
     range.addEventListener("input", () => {
       const mine = Math.min(Math.max(Number(range.value), 0.0005), 0.9995);
@@ -251,7 +251,7 @@ function whatIf(first) {
       showPrior();
       answer();
     });
-    sliders.set(k, { range, told });
+    sliders.set(k, { range, shown });
   }
 
   // the class that a search field names, or -1
@@ -268,9 +268,9 @@ function whatIf(first) {
   } else classes.forEach((_, k) => addPrior(k));
 
   function showPrior() {
-    sliders.forEach(({ range, told }, k) => {
+    sliders.forEach(({ range, shown }, k) => {
       range.value = String(prior[k]);
-      told.textContent = percent(prior[k]);
+      shown.textContent = percent(prior[k]);
     });
   }
 

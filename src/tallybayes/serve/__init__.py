@@ -18,7 +18,7 @@ __all__ = ["Limits", "Settings", "application"]
 def application(settings: Settings) -> Starlette:
     """Make an ASGI application that answers for a model file.
 
-    The model is loaded at once, so that a file that holds none is told here and not to the first client.
+    The model is loaded at once, so that a file that holds none is refused here and not at the first request.
 
     Parameters
     ----------

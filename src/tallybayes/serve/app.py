@@ -202,7 +202,7 @@ def _refusal(error: Exception) -> Response:
     elif isinstance(error, MemoryError):
         error = HttpError(503, "There is not enough memory for this now. Send fewer rows.")
     if not isinstance(error, HttpError):
-        number = secrets.token_hex(4)  # what is wrong goes into the log; the client is told where to find it
+        number = secrets.token_hex(4)  # what is wrong goes into the log; the client learns where to find it
         log.error("unexpected error %s", number, exc_info=error)
         error = HttpError(500, f"This should not have happened. The log of the service has it under {number}.")
     return Response(encode(error.problem()), error.status, {**error.headers, "content-type": TYPE})

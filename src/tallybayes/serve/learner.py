@@ -18,7 +18,7 @@ from tallybayes.serve.ledger import Ledger
 
 log = logging.getLogger("tallybayes.serve")
 T = TypeVar("T")
-MOST_WAITING = 10_000  # requests; more are told to come again
+MOST_WAITING = 10_000  # requests; further ones are asked to come again
 MOST_TOGETHER = 1000  # requests of one commit
 SNAPSHOT_SECONDS = 60.0  # after the last one, if there was an example
 LOOK_SECONDS = 1.0  # between two looks at the model file, and at what other processes learned

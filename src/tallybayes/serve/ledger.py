@@ -46,11 +46,11 @@ class Learned(NamedTuple):
 class Ledger:
     """The model and its examples. One thread calls all of this, one call after the other.
 
-    told: called with the name of an event and how many times it happened.
+    count: called with the name of an event and how many times it happened.
     """
 
-    def __init__(self, live: Live, told: Callable[[str, int], None], where: str | None = None) -> None:
-        self.live, self._told = live, told
+    def __init__(self, live: Live, count: Callable[[str, int], None], where: str | None = None) -> None:
+        self.live, self._count = live, count
         self.path = os.path.realpath(live.path)
         self.store = Store(where or self.path + ".sqlite")
         self.model: GenerativeClassifier = live.known.model
@@ -158,7 +158,7 @@ class Ledger:
             if self.store.shared:
                 self.catch_up()
             yield
-        self._told("commits", 1)
+        self._count("commits", 1)
 
     def snapshot(self) -> None:
         """Write the model as it is now: into the store, and into its file."""
@@ -176,7 +176,7 @@ class Ledger:
 
     def _write(self, data: bytes) -> None:
         """The model file, replaced in one step; its hash is noted after."""
-        self._told("snapshots", 1)
+        self._count("snapshots", 1)
         if self.store.shared:
             return
         self.check()

@@ -21,13 +21,13 @@ MOST_COLUMNS = 1000  # that are described one by one
 ANY = (405, 421, 500, 503)
 BODY = (400, 408, 413, 415, 422)
 ASKED = (Question, Explain, Decide)
-TOLD = (a.Prediction, a.Predictions, a.Explanation, a.Decision, a.Decisions, a.Model, a.Status, Problem)
+ANSWERED = (a.Prediction, a.Predictions, a.Explanation, a.Decision, a.Decisions, a.Model, a.Status, Problem)
 LEARN = (learning.Learn, learning.Learned, learning.Forget, learning.Forgotten, learning.Examples)
 
 
 def document(known: Known, settings: Settings) -> Json:
     """The whole document."""
-    types = (*ASKED, *TOLD, *(LEARN if settings.learn else ()))
+    types = (*ASKED, *ANSWERED, *(LEARN if settings.learn else ()))
     _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     _of_model(schemas, known, settings)
     paths = _reading() | (_learning() if settings.learn else {})

@@ -98,7 +98,7 @@ def controls(known: Known) -> list[Control]:
     """A control for each column that a row may have, the most informative first."""
     schema, predictor = known.model.schema_, known.model.predictor_
     drawn, y = _drawn(predictor)
-    told = _information(known, drawn, y)
+    information = _information(known, drawn, y)
     at = {schema.name(j): j for j in range(schema.d)}
     found: list[Control] = []
     for j, column in enumerate(schema.expansion or ()):
@@ -106,7 +106,7 @@ def controls(known: Known) -> list[Control]:
             continue
         parts = [k for k in map(at.get, column.columns(j)) if k is not None]
         name = column.name or f"x{j}"
-        made = Control(name, "text", information=max((told.pop(k, 0.0) for k in parts), default=0.0))
+        made = Control(name, "text", information=max((information.pop(k, 0.0) for k in parts), default=0.0))
         for k in parts:
             del at[schema.name(k)]
         if column.what in ("date", "datetime"):
@@ -118,7 +118,7 @@ def controls(known: Known) -> list[Control]:
         elif column.what == "time":
             made.kind = "time"
         found.append(made)
-    found += [_control(known, name, j, drawn.get(j), told.get(j, 0.0)) for name, j in at.items()]
+    found += [_control(known, name, j, drawn.get(j), information.get(j, 0.0)) for name, j in at.items()]
     return sorted(found, key=lambda control: -control.information)
 
 
@@ -161,8 +161,8 @@ def _information(known: Known, drawn: dict[int, Array], y: Array) -> dict[int, f
     of the variance of its drawn values (or codes) that is between the classes."""
     try:
         if len(known.labels) * known.columns.schema.d <= MOST_RANKED:
-            told = known.model.explain().information
-            return {j: float(value) if math.isfinite(value) else 0.0 for j, value in enumerate(told)}
+            found = known.model.explain().information
+            return {j: float(value) if math.isfinite(value) else 0.0 for j, value in enumerate(found)}
     except TallybayesError:
         pass
     found = {}

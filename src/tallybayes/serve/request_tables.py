@@ -70,11 +70,11 @@ class Columns:
             )
 
     def table(self, found: Table) -> Table:
-        """The columns of a table in the model's order, and gaps for those that it does not have."""
+        """The columns of a table in the model's order, and missing values for those that it does not have."""
         read = align(replace(found, container="rows"), self.schema)  # as dicts, which may leave columns out
         return replace(read, container="pyarrow", names=self.schema.names)
 
-    def gaps(self, n: int) -> Table:
+    def all_missing(self, n: int) -> Table:
         """Rows of which nothing is known."""
         return self.table(Table(n, 0, "pyarrow", (), columns=()))
 
@@ -157,7 +157,7 @@ def from_columns(values: Mapping[str, Sequence[Cell]], n: int, columns: Columns)
     if n == 0:
         return None
     if not values:
-        return columns.gaps(n)
+        return columns.all_missing(n)
     try:
         found = {name: pa.array(cells) for name, cells in values.items()}
     except (pa.ArrowException, OverflowError):  # mixed, or too large: the library says what is wrong, or takes it
@@ -176,7 +176,7 @@ def _of_arrow(table: pa.Table, columns: Columns) -> Table | None:
         raise HttpError(422, f"Several columns are called {twice[0]!r:.80}. Each needs a name of its own.")
     columns.refuse_unknown(names)
     kept = table.select([f.name for f in table.schema if not pa.types.is_null(f.type)])
-    return columns.table(read_table(kept)) if kept.num_columns else columns.gaps(table.num_rows)
+    return columns.table(read_table(kept)) if kept.num_columns else columns.all_missing(table.num_rows)
 
 
 # --- CSV ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`tallybayes serve`: the application in uvicorn, in one process or several, until it is told to stop.
+"""`tallybayes serve`: the application in uvicorn, in one process or several, until it is stopped.
 
 uvicorn bounds connections, keep-alive and the time to stop. It has no bound on headers, on the time they take, nor on
 the time that a client may leave a response unread: `Guarded` adds these three.
@@ -145,7 +145,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> int:
             return 0
         server = uvicorn.Server(config)
         server.run(sockets=[listener])
-        return int(server.lifespan.should_exit or app.state.service.failed)  # what is wrong was told in the log
+        return int(server.lifespan.should_exit or app.state.service.failed)  # what is wrong is in the log
 
 
 def _log() -> None:

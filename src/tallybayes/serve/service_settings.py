@@ -1,4 +1,4 @@
-"""What a service is told: which model, where, for whom, and how much it takes."""
+"""The settings of a service: which model, where, for whom, and how much it takes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Settings:
     learn : bool, default=False
         Whether it also learns and forgets.
     new_classes : bool, default=False
-        Whether an example may bring a class that the model has not met. Otherwise a mistyped label is refused.
+        Whether an example may bring a class that the model has not seen. Otherwise a mistyped label is refused.
     snapshot_every : int, default=10000
         Examples after which the model file is written anew; so many a start may have to replay.
     store : str or None, default=None

@@ -135,7 +135,7 @@ def _oas_amounts(s: ScatterStatistics) -> tuple[float, ...]:
         scaled, unit = _correlation(divided(scatter, np.asarray(n)))
         with np.errstate(over="ignore"):
             square = float(np.square(scaled).sum())
-        # columns that were hardly ever met together may have a covariance beyond all measure: nothing of it is believed
+        # columns that hardly any row has together may have a covariance beyond all measure: it is left out
         amount = oas(square, float(np.trace(scaled)), len(unit), rows) if np.isfinite(square) else 1.0
         found.append(amount)
     return tuple(found)

@@ -80,7 +80,7 @@ def _worth(line: dict[str, Any], significance: float) -> bool:
     return line["p_holm"] is None or line["p_holm"] <= significance
 
 
-def _told(line: dict[str, Any]) -> str:
+def _described(line: dict[str, Any]) -> str:
     tail = "" if line["p_holm"] is None else f", {p_value(line['p_holm'])}"
     return f"{line['what']}: {line['size']} ({line['says']}){tail}"
 
@@ -193,7 +193,7 @@ class AssumptionReport:
         for f in self.findings:
             lines.append(f"{f.assumption}: {f.verdict.upper()}. {f.sentence}")
             if f.verdict in ("nearly", "fails"):
-                lines += [f"    {_told(line)}" for line in f.lines if _worth(line, self.significance)][:most]
+                lines += [f"    {_described(line)}" for line in f.lines if _worth(line, self.significance)][:most]
         lines.append("This points to:")
         lines += [f"    {s['model']}: {s['why']}" for s in self.suggestions]
         if self.notes:

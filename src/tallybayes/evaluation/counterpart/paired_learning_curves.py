@@ -253,7 +253,7 @@ def learning_curves(
     Parameters
     ----------
     pair : classifier of this library, or two classifiers with predict_proba
-        One classifier is compared with its twin.
+        One classifier is compared with its counterpart.
     X : table of shape (n_rows, n_columns)
         pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
     y : array-like of shape (n_rows,)
@@ -316,7 +316,7 @@ def learning_curves(
 
 
 def _answer(model: Any, X: Any, y: Array, held: Any) -> tuple[Any, Floats]:
-    """The fitted model and its probabilities: what few rows never met is no news here."""
+    """The fitted model and its probabilities: levels that few rows never had are no news here."""
     with warnings.catch_warnings():
         for kind in (UnseenCategoryWarning, AmbiguousColumnWarning, ConvergenceWarning):
             warnings.simplefilter("ignore", kind)
