@@ -582,10 +582,13 @@ def test_relearn_refuses_a_network_that_was_not_counted() -> None:
     (first, a), (then, b) = table(400, 1), table(4000, 2)
     model = tb.KDB(2, select=False).fit(first, a).partial_fit(then, b)
     before = model.predict_proba(first)
-    for rows in ((), (first + then, a + b)):
+    for rows in ((), (then, b)):
         with pytest.raises(OptionError, match="were not counted"):
             model.relearn(*rows)
     np.testing.assert_array_equal(model.predict_proba(first), before)
+    assert parents_of(model.relearn(first + then, a + b)) == parents_of(
+        tb.KDB(2, select=False).fit(first + then, a + b)
+    )
 
 
 def test_relearn_takes_rows_that_were_learned() -> None:

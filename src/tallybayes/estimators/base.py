@@ -21,6 +21,7 @@ from tallybayes.estimators import (
     merging,
     one_row,
     prior_shift,
+    provenance,
     row_memory,
 )
 from tallybayes.estimators.prior_shift import PriorShift
@@ -293,6 +294,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         """
         self._require_adding()
         made = self._holding(self.fitted_.emptied())
+        provenance.note_emptied(made)
         made.__dict__.pop("privacy_loss_", None)
         if self.memory == "rows":
             rows = row_memory.rows_of(self)
@@ -490,6 +492,45 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             The same model with ``temperature_``, ``loo_log_proba_`` and ``loo_score_``, as after ``tempered=True``.
         """
         learning.temper(self, X, y, sample_weight)
+        return self
+
+    def relearn(self, X: object = None, y: object = None, sample_weight: object = None) -> Self:
+        """Make every choice again on the rows that remain: what ``fit`` of these rows gives.
+
+        ``provenance_`` says which choices there are. With ``memory='rows'`` the model has the rows, and its choices
+        always follow them. Otherwise give all rows that remain: rows that cannot be among those learned, or are not as
+        many of each class, are refused as far as the statistics tell.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns), default=None
+            All rows that were learned and not forgotten; None with ``memory='rows'``.
+        y : array-like of shape (n_rows,), default=None
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self : estimator
+            The same model, with the choices of these rows.
+
+        Raises
+        ------
+        ForgetError
+            If a row cannot have been learned, or was forgotten, as far as the statistics tell.
+        OptionError
+            If rows are needed, or are not all that remain.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> X, y = [[1.0], [2.0], [7.0], [8.0], [900.0]], ["low", "low", "high", "high", "high"]
+        >>> model = NaiveBayes("frequency").fit(X, y).forget(X[4:], y[4:])
+        >>> model.provenance_["bins"].forgotten, model.relearn(X[:4], y[:4]).provenance_["bins"].forgotten
+        (True, False)
+        """
+        learning.relearn(self, X, y, sample_weight)
         return self
 
     def ignore_extra(self, ignore: bool = True) -> Self:

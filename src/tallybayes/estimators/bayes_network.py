@@ -87,6 +87,8 @@ class BayesNetwork(NetworkClassifier):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)

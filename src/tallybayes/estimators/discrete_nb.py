@@ -149,6 +149,8 @@ class MultinomialNB(_Counts):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -254,6 +256,8 @@ class ComplementNB(_Counts):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -391,6 +395,8 @@ class BernoulliNB(_Discrete):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -515,6 +521,8 @@ class CategoricalNB(_Discrete):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)

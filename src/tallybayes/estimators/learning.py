@@ -27,7 +27,7 @@ from tallybayes.errors import (
     listing,
     warn,
 )
-from tallybayes.estimators import row_memory
+from tallybayes.estimators import provenance, row_memory
 from tallybayes.model import temperature
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import GONE, Fitted, count, tally
@@ -125,6 +125,8 @@ def _learn_first(model: GenerativeClassifier, table: Table, target: Target, clas
     model._take_temperature(chosen)
     for name in ("class_weight_", "privacy_loss_", "_given_parameters"):
         model.__dict__.pop(name, None)
+    counts = target.y >= 0 if target.w is None else (target.y >= 0) & (target.w > 0)
+    provenance.note_choices(model, fitted, int(counts.sum()))
     if balanced is not None:
         model.class_weight_ = balanced
     warn_unsavable(fitted.classes)
@@ -184,6 +186,7 @@ def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: obj
             return
         _, old = known_rows(model, X, y, sample_weight, "Cannot forget rows of class {}: never learned.")
         model._keep(model._again().subtract(old))
+        provenance.note_removed(model, float(old.weight.sum()))
 
 
 def forget_with_receipt(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> Receipt:
@@ -321,6 +324,39 @@ def temper(model: ModelState, X: object, y: object, sample_weight: object) -> No
     with model._learning():
         rows = learned_rows(model, X, y, sample_weight)
         model._take_temperature(temperature.choose_temperature(model._parameters(), rows, model._prior(), model._start))
+        provenance.note_choices(model, model.fitted_, rows.n, "temperature")
+
+
+def relearn(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> None:
+    """Makes every choice again, on the rows that remain."""
+    with model._learning():
+        model._check_options()
+        model._require_fit()
+        model._require_adding()
+        model._require_exact()
+        if model.memory == "rows":
+            if X is not None:
+                raise OptionError("memory='rows' keeps the rows: call relearn() without any.")
+            model._refit_if_stale()
+            return
+        if X is None or y is None:
+            raise OptionError(
+                f"memory={model.memory!r} does not keep all rows: give relearn(X, y) the rows that remain, or fit with "
+                "memory='rows'."
+            )
+        rows, fitted = learned_rows(model, X, y, sample_weight), model.fitted_
+        if not are_all(fitted, rows):
+            weight = count(rows, (), fitted.classes).weight.sum()
+            raise OptionError(
+                f"relearn takes all rows that remain: the model has rows of a weight of {fitted.weight.sum():g}, and "
+                f"these weigh {weight:g}. fit(X, y) learns other rows."
+            )
+        model._learn(X, y, sample_weight, fitted.classes if fitted.closed else None, fresh=True)
+
+
+def are_all(fitted: Fitted, rows: Rows) -> bool:
+    """Whether rows among those learned weigh, class by class, as much as all of them."""
+    return bool(np.allclose(count(rows, (), fitted.classes).weight, fitted.weight, rtol=1e-9, atol=0))
 
 
 # --- the weights of rows: class_weight and half_life ----------------------------------------

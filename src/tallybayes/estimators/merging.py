@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators import row_memory
+from tallybayes.estimators.provenance import note_removed, removed_of
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 
@@ -74,6 +75,7 @@ def merge(model: ModelState, others: Iterable[object]) -> None:
             whole = whole.merge(fitted)
         model._keep(whole)
         _take_spent(model, spent)
+        _note_removed(model, several)
 
 
 def _merge_rows(model: ModelState, others: Iterable[Any]) -> None:
@@ -98,14 +100,24 @@ def merged(first: Model, others: Iterable[ModelState]) -> Model:
         return whole_of_it
     again, tree, spent = first._again(), Tree(), _spent([first])
     tree.add(again)
+    removed: list[ModelState] = []
     for other in others:
         first._check_merge(other)
         spent = _both(spent, _spent([other]))
         tree.add(other.fitted_)
+        removed += [other] if removed_of(other) else []
     whole = tree.total().with_terms(again.terms)
     made = first._holding(whole, first._ready(whole))
     _take_spent(made, spent)
+    _note_removed(made, removed)
     return made
+
+
+def _note_removed(model: ModelState, others: Iterable[ModelState]) -> None:
+    """Rows that another model of the same choices has forgotten are forgotten here too."""
+    weight = sum(removed_of(other) for other in others)
+    if weight:
+        note_removed(model, weight)
 
 
 def _spent(models: Iterable[ModelState]) -> float | None:

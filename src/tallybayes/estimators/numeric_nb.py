@@ -78,6 +78,8 @@ class GaussianNB(GenerativeClassifier):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -216,6 +218,8 @@ class PoissonNB(GenerativeClassifier):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -322,6 +326,8 @@ class KernelNB(GenerativeClassifier):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tallybayes.data.expansion import expand_row
 from tallybayes.errors import TableError
+from tallybayes.estimators.provenance import note_removed
 from tallybayes.model.fast_row import FastRow, open_fast_row
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def forget_one(model: GenerativeClassifier, row: Any, y: object, sample_weight: 
         if fast_row is not None and type(row) is dict and fast_row.forget(row, y, w):
             if "loo_log_proba_" in model.__dict__:
                 model._drop_left_out()
+            note_removed(model, w)
             return
         model.forget([given], [y], sample_weight=[sample_weight])
         if model.memory != "rows":

@@ -20,7 +20,8 @@ from tallybayes.distributions.networks.joint_statistics import JointParams
 from tallybayes.distributions.univariate.categorical import Categorical
 from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing
 from tallybayes.estimators.base import GenerativeClassifier
-from tallybayes.estimators.learning import weighed
+from tallybayes.estimators.learning import are_all, weighed
+from tallybayes.estimators.provenance import note_choices
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows, read_rows
@@ -177,12 +178,15 @@ class LearnedNetwork(NetworkClassifier):
     def relearn(self, X: object = None, y: object = None, sample_weight: object = None) -> Self:
         """Choose the structure again, from the counts of all that was learned so far.
 
-        While rows are only added, the structure stays as it was chosen on the first ones.
+        While rows are added or forgotten, the structure stays as it was chosen on the first ones; with
+        ``memory='rows'`` it always follows the rows. Given all rows that remain, kinds of columns and bins are chosen
+        again too, as ``fit`` does; else they stay.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns), default=None
-            Rows among those learned, for a choice that is judged by leave-one-out; None chooses from the counts alone.
+            All rows that remain; or some of them, for a choice that is judged by leave-one-out; None chooses from the
+            counts alone.
         y : array-like of shape (n_rows,), default=None
             Their labels; needed with X.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -198,6 +202,8 @@ class LearnedNetwork(NetworkClassifier):
         OptionError
             If the choice needs rows, or counts that were not kept.
         """
+        if self.memory == "rows":
+            return super().relearn(X, y, sample_weight)
         with self._learning():
             self._check_options()
             fitted, rows = self.fitted_, None
@@ -210,7 +216,11 @@ class LearnedNetwork(NetworkClassifier):
                 )
                 if not (rows.classes_of_rows >= 0).any():
                     raise LabelError("relearn takes rows among those learned: these have no weight at all.")
+                if are_all(fitted, rows):
+                    return super().relearn(X, y, sample_weight)
             self._keep(self._structure(replace(fitted, log_prior=None), rows))
+            used = int(fitted.weight.sum()) if rows is None else int((rows.classes_of_rows >= 0).sum())
+            note_choices(self, fitted, used, self._chosen_on_rows())
         return self
 
 
@@ -276,6 +286,8 @@ class TAN(LearnedNetwork):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -412,6 +424,8 @@ class SPODE(LearnedNetwork):
         Names of the columns, where the table has names.
     schema_ : Schema
         Name, kind, levels and bins of each column.
+    provenance_ : dict from str to Choice
+        What was chosen on rows, on which, and whether rows forgotten since took part.
     is_fitted : bool
         Whether the model is fitted; exists before fit too.
     feature_importances_ : ndarray of shape (n_features_in_,)

@@ -16,7 +16,7 @@ from tallybayes.data.encoding import CUT
 from tallybayes.data.packed_rows import pack, unpack
 from tallybayes.data.schema import Kind, Schema
 from tallybayes.errors import MergeError, ModelFileError, OptionError, brief, is_number
-from tallybayes.estimators import row_memory
+from tallybayes.estimators import provenance, row_memory
 from tallybayes.estimators.learning import check_same_weights, refit
 from tallybayes.estimators.parameters import check_shared, check_weights
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tallybayes.data.labels import Target
     from tallybayes.data.table import Table
     from tallybayes.distributions import Distribution
+    from tallybayes.estimators.provenance import Choice
     from tallybayes.model.rows import Rows
 
 
@@ -247,6 +248,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
             check_weights(weights or {})
         except OptionError as e:
             raise ValueError(str(e)) from None
+        provenance.check_origins(self.__dict__.get("_origins", {}))
         row_memory.check_kept(self, fitted)
 
     @property
@@ -296,6 +298,12 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         return self.fitted_.schema
 
     @property
+    def provenance_(self) -> dict[str, Choice]:
+        """dict from str to Choice: what was chosen on rows, on which, and whether rows forgotten since took part."""
+        self._require_attribute("provenance_")
+        return provenance.provenance(self)
+
+    @property
     def class_count_(self) -> Floats:
         """ndarray of shape (n_classes,): the weight of the rows of each class."""
         self._require_attribute("class_count_")
@@ -314,8 +322,10 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """Attributes besides parameters and `fitted_`: what else a copy of the model needs."""
         without = self._held_elsewhere | self._not_kept | set(self._get_param_names())
         found = {name: value for name, value in vars(self).items() if name not in without}
-        rows = found.pop("_rows", None)
-        return {**found, "_rows": pack(rows)} if rows is not None and self.memory == "rows" else found
+        rows, origins = found.pop("_rows", None), found.pop("_origins", None)
+        if rows is not None and self.memory == "rows":  # the rows are the origin of every choice
+            return {**found, "_rows": pack(rows)}
+        return {**found, "_origins": provenance.without_times(origins)} if origins else found
 
     def _restore(self, fitted: Fitted, kept: Mapping[str, object]) -> Fitted:
         """Takes over a stored model, and returns its statistics with the terms that the parameters ask for."""
