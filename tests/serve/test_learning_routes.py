@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 import tallybayes as tb
 from tallybayes.errors import OptionError
+from tallybayes.receipts import Receipt
 from tallybayes.serve import Settings, application, learner
 from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.learning_routes import Forget
@@ -290,8 +293,34 @@ def test_a_model_that_was_replaced_under_a_service(path: Path) -> None:
     assert tb.load(path).class_count_.sum() == 7
 
 
+def test_a_receipt_over_http_is_of_the_model_file(tmp_path: Path) -> None:
+    """It can be checked with the file that the service writes; names, words and numbers of the row are in no file."""
+    notes = ["ripe and sweet", "still green", "ripe, sweet, heavy", "green"] * 5
+    rows = [{"sort": "ab"[k % 2], "note": notes[k], "mass": 1.0 + k} for k in range(20)]
+    path = tmp_path / "model.tb"
+    tb.save(tb.NaiveBayes("gaussian", schema={"note": "text"}).fit(rows, ["yes", "no"] * 10), path)
+    key, pem = ed25519.Ed25519PrivateKey.generate(), tmp_path.parent / "key.pem"
+    pem.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    row = {"sort": "lighthouse keeper", "note": "agathaword secretphrase ripe", "mass": 123.456789}
+    values = [b"lighthouse", b"agathaword", b"secretphrase", b"123.456789", np.float64(123.456789).tobytes()]
+    with serving(path, "--learn", "--sign", str(pem)) as service:
+        assert service.ask("/learn", {"row": row, "label": "yes", "id": "a"}).status == 200
+        assert any(v in everything(tmp_path) for v in values)
+        found = service.ask("/forget", {"ids": ["a"], "receipt_key": True}).json["receipt"]
+        left = everything(tmp_path)
+        assert [v for v in values if v in left] == []
+        assert service.ask("/forget", {"ids": ["a"], "receipt": True}).json["receipt"] is None
+    receipt, model = Receipt.from_json(json.dumps(found)), tb.load(path)
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    assert receipt.problems(model, public_key=public) == []
+    assert receipt.covers(model, [row], ["yes"])
+    assert (receipt.residue["found"], receipt.residue["searched"]) == ({}, 5)
+    with pytest.raises(OptionError, match="--sign goes with --learn"):
+        Settings(str(path), sign=str(pem))
+
+
 def test_a_request_to_forget_is_told_its_fields() -> None:
-    with pytest.raises(HttpError, match=r"unknown field `id`\. The fields are ids, subject\."):
+    with pytest.raises(HttpError, match=r"unknown field `id`\. The fields are ids, subject, receipt, receipt_key\."):
         Reader(Forget).read(b'{"id": "a"}')
 
 

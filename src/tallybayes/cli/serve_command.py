@@ -44,6 +44,14 @@ def serve(
             help="Ask for a token. A line for each: read or learn, a space, the token.",
         ),
     ] = None,
+    sign: Annotated[
+        str | None,
+        typer.Option(
+            "--sign",
+            metavar="KEY",
+            help="With --learn: sign deletion receipts with this Ed25519 private key, a PEM file.",
+        ),
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,6 +89,7 @@ def serve(
         snapshot_every,
         store,
         token_file=token_file,
+        sign=sign,
         hosts=tuple(allow_host or ()),
         limits=Limits(body=max_bytes, rows=max_rows, seconds=timeout),
     )

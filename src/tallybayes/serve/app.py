@@ -66,7 +66,9 @@ class Service:
         self.metrics = Metrics([*(route.path for route in routes), *(LEARNING if settings.learn else ())])
         self.learner: Learner | None = None
         if settings.learn:
-            self.learner = Learner(Ledger(self.live, self.metrics.event, settings.store), settings.snapshot_every)
+            self.learner = Learner(
+                Ledger(self.live, self.metrics.event, settings.store, settings.sign), settings.snapshot_every
+            )
             learning = LearningRoutes(self.learner, settings, self.metrics)
             routes += [
                 Route("/learn", learning.learn, methods=["POST"]),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
+from typing import Any
 from urllib.parse import parse_qs
 from uuid import uuid4
 
@@ -48,18 +50,23 @@ class Learned(msgspec.Struct):
 
 
 class Forget(msgspec.Struct, forbid_unknown_fields=True):
-    """Which examples are to be forgotten: by their ids, or all of a subject."""
+    """Which examples are to be forgotten: by their ids, or all of a subject. receipt: whether a deletion receipt is
+    wanted; receipt_key: whether with the key of its hashes, by which whoever has a row can find it."""
 
     ids: list[str] | UnsetType = UNSET
     subject: str | UnsetType = UNSET
+    receipt: bool = False
+    receipt_key: bool = False
 
 
 class Forgotten(msgspec.Struct):
-    """How many were forgotten now and before, and the ids that nobody knows."""
+    """How many were forgotten now and before, and the ids that nobody knows. receipt: if it was asked for; null if no
+    example was forgotten now."""
 
     forgotten: int
     already: int
     unknown: list[str]
+    receipt: dict[str, Any] | UnsetType | None = UNSET
 
 
 class Listed(msgspec.Struct):
@@ -105,7 +112,12 @@ class LearningRoutes:
         subject = asked.subject if isinstance(asked.subject, str) else None
         for name in [*(ids or ()), *([] if subject is None else [subject])]:
             _short(name, "An id or subject", shortest=0)
-        found = msgspec.convert(await self.learner.do(lambda ledger: ledger.forget(ids, subject)), Forgotten)
+        wanted = asked.receipt or asked.receipt_key
+        done: dict[str, Any] = await self.learner.do(lambda ledger: ledger.forget(ids, subject, wanted))
+        made = done.get("receipt")
+        if made is not None:
+            done["receipt"] = json.loads(made.to_json(key=asked.receipt_key))
+        found = msgspec.convert(done, Forgotten)
         self._metrics.event("forgotten", found.forgotten)
         return answer(request, found)
 

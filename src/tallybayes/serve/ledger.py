@@ -27,9 +27,9 @@ from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io import to_bytes
 from tallybayes.io.atomic_files import sync_folder
 from tallybayes.io.file_lock import held
+from tallybayes.receipts import Receipt, RecordedForgetting, load_key
 from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.live import Known, Live, read_model, stamp_of
-from tallybayes.serve.purge import without_names
 from tallybayes.serve.store import Example, Snapshot, Store, digest, encode, new_name
 
 log = logging.getLogger("tallybayes.serve")
@@ -49,8 +49,11 @@ class Ledger:
     count: called with the name of an event and how many times it happened.
     """
 
-    def __init__(self, live: Live, count: Callable[[str, int], None], where: str | None = None) -> None:
+    def __init__(
+        self, live: Live, count: Callable[[str, int], None], where: str | None = None, sign: str | None = None
+    ) -> None:
         self.live, self._count = live, count
+        self._key = None if sign is None else load_key(sign)  # what receipts are signed with
         self.path = os.path.realpath(live.path)
         self.store = Store(where or self.path + ".sqlite")
         self.model: GenerativeClassifier = live.known.model
@@ -231,9 +234,12 @@ class Ledger:
             model.partial_fit([e.row for e in examples], [e.label for e in examples])
         self.model = model
 
-    def forget(self, ids: Sequence[str] | None, subject: str | None) -> dict[str, object]:
-        """Take examples out of the model, the store and the model file; when it returns they are gone."""
-        data = b""
+    def forget(self, ids: Sequence[str] | None, subject: str | None, receipt: bool = False) -> dict[str, object]:
+        """Take examples out of the model, the store and the model file; when it returns they are gone.
+
+        receipt: whether a receipt is asked for; there is none if no example was forgotten now.
+        """
+        data, made = b"", None
         with self.transaction():
             if subject is not None:
                 found = {e.id: e for e in self.store.after(0, subject=digest(subject, self.name))}
@@ -244,7 +250,7 @@ class Ledger:
             if found:
                 before = self.store.snapshot()
                 assert before is not None
-                model = forgotten(self.model, list(found.values()))
+                model, made = forgotten(self.model, list(found.values()), receipt, self._key)
                 data = self._dumped(model, self.epoch + 1)
                 self.store.delete(found.values())
                 self.store.put(before._replace(seq=self.seq, epoch=self.epoch + 1, model=data))
@@ -256,7 +262,8 @@ class Ledger:
             self._write(data or self._dumped(self.model, self.epoch))
             self._behind = False
         unknown = [name for name in ids if name not in found and name not in already]
-        return {"forgotten": len(found), "already": len(already), "unknown": unknown}
+        result: dict[str, object] = {"forgotten": len(found), "already": len(already), "unknown": unknown}
+        return {**result, "receipt": made} if receipt else result
 
     def page(self, after: str | None, limit: int, subject: str | None) -> tuple[list[Example], int, bool]:
         """Examples in their order, how many there are in all, and whether there are more after these."""
@@ -276,13 +283,17 @@ class Ledger:
             self.live.replace(self.model)
 
 
-def forgotten(model: GenerativeClassifier, examples: Sequence[Example]) -> GenerativeClassifier:
-    """A copy of the model that has forgotten these."""
+def forgotten(
+    model: GenerativeClassifier, examples: Sequence[Example], receipt: bool, key: object
+) -> tuple[GenerativeClassifier, Receipt | None]:
+    """A copy of the model that has forgotten these, and the receipt if it is asked for."""
     found = model.copy()
-    found.forget([e.row for e in examples], [e.label for e in examples])
+    recorded = RecordedForgetting(found) if receipt else None
+    forget = found.forget if recorded is None else recorded.forget
+    forget([e.row for e in examples], [e.label for e in examples])
     if not found.class_count_.sum() > 0:
         raise ForgetError("The model would have no rows left. Delete its file and its store instead.")
-    return without_names(found, [e.row for e in examples])
+    return found, None if recorded is None else recorded.receipt(sign=key)
 
 
 def _refuse(path: str, known: Known) -> None:

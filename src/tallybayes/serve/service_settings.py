@@ -74,6 +74,8 @@ class Settings:
         or machines that learn one model; None: SQLite, in a file beside the model.
     token_file : str or None, default=None
         A file of tokens, one in a line: a scope (read or learn), a space, the token. None: no token is asked for.
+    sign : str or None, default=None
+        A PEM file with the Ed25519 private key that deletion receipts are signed with; None: they are not signed.
     hosts : tuple of str, default=()
         Names under which the service is called, besides those of this machine. Without tokens, a request for another
         name is refused: it may come from a web page that has given its own name our address.
@@ -96,6 +98,7 @@ class Settings:
     snapshot_every: int = 10_000
     store: str | None = None
     token_file: str | None = None
+    sign: str | None = None
     hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
@@ -120,6 +123,8 @@ class Settings:
             )
         if self.new_classes and not self.learn:
             raise OptionError("New classes come with labelled examples: --new-classes goes with --learn.")
+        if self.sign is not None and not self.learn:
+            raise OptionError("Receipts are of examples that were learned: --sign goes with --learn.")
 
     @property
     def on_loopback(self) -> bool:
