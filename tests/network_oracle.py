@@ -166,9 +166,9 @@ def mixed_joint(
 
 
 def mixed_averaged(
-    rows: Any, y: Any, x: Row, c: Any, n: int, reals: Any, classes: Any, min_count: float = 1.0
+    rows: Any, y: Any, x: Row, c: Any, n: int, reals: Any, classes: Any, rank: Any, min_count: float = 1.0
 ) -> float:
-    """As averaged, with Laplace's correction; real columns are children of every set."""
+    """As averaged, with Laplace's correction; real columns are children of every set, whose columns stand by rank."""
     here = [j for j, v in enumerate(x) if v is not None]
     discrete = [j for j in here if j not in reals]
 
@@ -183,7 +183,7 @@ def mixed_averaged(
 
     terms = []
     for s in itertools.combinations(discrete, n):
-        given = {j: x[j] for j in s}
+        given = {j: x[j] for j in sorted(s, key=lambda j: rank[j])}
         met = [r for r in rows if all(r[j] is not None for j in s)]
         if sum(1 for r in met if all(r[j] == v for j, v in given.items())) < min_count:
             continue

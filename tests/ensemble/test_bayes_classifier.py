@@ -26,6 +26,7 @@ from tallybayes.distributions.base import same_statistics
 from tallybayes.distributions.networks.joint_counts import LevelStatistics
 from tallybayes.distributions.statistics import arrays_of, changed
 from tallybayes.ensemble import gaussian_copula, layout, networks, row_sample, target_encoding
+from tallybayes.ensemble.canonical_order import positions
 from tallybayes.ensemble.ensemble_distribution import Component, Ensemble
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams
 from tallybayes.ensemble.stacking import mean_loss
@@ -393,9 +394,9 @@ def test_class_trees_are_made_of_columns_that_are_not_ignored() -> None:
     make = partial(tb.BayesClassifier, parts=("networks", "class_trees"), members=2)
     alone, beside = make().fit(more, y), make(schema={"id": "categorical"}).fit(pd.concat([ids, more], axis=1), y)
     assert (beside.fitted_.terms[0].distribution.child < 0).any()  # it has class trees
-    columns = beside.fitted_.terms[0].distribution.binning_column
-    parents = beside.fitted_.terms[0].distribution.parent
-    assert 0 not in columns[parents]
+    term = beside.fitted_.terms[0]
+    parents = term.distribution.binning_column[term.distribution.parent]
+    assert 0 not in [term.columns[j] for j in parents]
     assert beside.score(pd.concat([ids, more], axis=1), y) == pytest.approx(alone.score(more, y), abs=0.1)
     none = make(schema={"id": "categorical"}).fit(ids, y)
     assert (none.fitted_.terms[0].distribution.child >= 0).all()
@@ -442,6 +443,7 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
     ensemble, p, q = model._ensemble(), model.predictor_.fitted.terms[0].params, other.predictor_.fitted.terms[0].params
     planes = _core.ChainOutputs(5, np.arange(5, dtype=np.int32), p.chain_weights)
     each = ensemble.chains.terms(p.logs, packed_codes(model, X), planes)
+    each = [each[model.fitted_.terms[0].columns.index(j)] for j in range(5)]
     total = 0.0
     for i, j in enumerate(q.child.tolist()):  # parents first
         total = total + each[j]
@@ -459,12 +461,11 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
 
 def parents_of(model: Any) -> dict[str, list[str]]:
     e = model._ensemble()
+    names = [model.schema_.name(j) for j in model.fitted_.terms[0].columns]
     out = {}
     for i, binning in enumerate(e.child.tolist()):
         own = e.parent[e.parent_start[i] : e.parent_start[i + 1]]
-        out[model.schema_.name(int(e.binning_column[binning]))] = [
-            model.schema_.name(int(j)) for j in e.binning_column[own]
-        ]
+        out[names[e.binning_column[binning]]] = [names[j] for j in e.binning_column[own]]
     return out
 
 
@@ -588,7 +589,7 @@ LABELS = (("a", "b", "c"), (0, 1, 2, 3), ("x", "y"))
 def sample_of(codes: Any, y: Any, w: Any = None) -> Any:
     sizes = np.array([3, 4, 2])
     known: Any = [tb.data.schema.Levels(own) for own in LABELS]
-    return row_sample.sample_of(codes, sizes, row_sample.tokens_of(known, sizes), y, w)
+    return row_sample.sample_of(codes, sizes, positions(len(sizes)).of_levels(known, sizes), y, w)
 
 
 def same_sample(a: Any, b: Any) -> None:
@@ -640,7 +641,7 @@ def test_renumbered_levels_keep_their_hashes(found: Any, order: list[int]) -> No
     known: Any = [tb.data.schema.Levels(tuple(own)) for own in (labels, *LABELS[1:])]
     moved = codes.copy()
     moved[0] = np.where(codes[0] == 255, 255, to[np.minimum(codes[0], 2)])
-    again = row_sample.sample_of(moved, sizes, row_sample.tokens_of(known, sizes), y, None)
+    again = row_sample.sample_of(moved, sizes, positions(len(sizes)).of_levels(known, sizes), y, None)
     same_sample(again, row_sample.with_levels(sample_of(codes, y), sizes, [to, None, None]))
 
 

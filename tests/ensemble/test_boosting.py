@@ -441,7 +441,9 @@ def test_columns_without_use() -> None:
     assert np.isfinite(model.predict_proba(X)).all()
     found = params(model).boosting
     assert found is not None
-    assert not set(found.binning_column.tolist()) & {10, 11}
+    used = {model.schema_.name(model.fitted_.terms[0].columns[j]) for j in found.binning_column}
+    assert used
+    assert not used & {"one", "gap"}
 
 
 def test_bins_of_a_category_do_not_go_by_the_order_of_its_levels() -> None:

@@ -111,7 +111,7 @@ class Distribution(ABC, Generic[S, P]):
         if self.needs == "cuts":
             return encoding.cut_codes(table, schema, columns), schema
         if table.csr is not None:
-            return Sparse(table.csr if len(columns) == table.d else table.csr[:, list(columns)]), schema
+            return Sparse(table.csr if tuple(columns) == tuple(range(table.d)) else table.csr[:, list(columns)]), schema
         return encoding.numbers(table, schema, columns, grow), schema
 
     @abstractmethod

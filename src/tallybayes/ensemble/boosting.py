@@ -15,6 +15,7 @@ scored worse than a new row, and the search ends too early. (Ordered boosting me
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from tallybayes.distributions.context import Json, plain
 from tallybayes.distributions.statistics import Record
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property
+
+if TYPE_CHECKING:
+    from tallybayes.ensemble.canonical_order import ContentTokens
 
 _Tree = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
 
@@ -83,6 +87,10 @@ class BoostedTrees(Record):
         """The same trees, each value times a factor."""
         return self if factor == 1 else replace(self, logs=np.float32(factor) * self.logs)
 
+    def in_class_order(self, which: Array) -> BoostedTrees:
+        """The same trees with class which[c] as class c."""
+        return replace(self, logs=np.ascontiguousarray(self.logs[:, which]))
+
     def scores(self, codes: Array) -> Floats:
         """(rows, classes) of packed codes (columns, rows)."""
         return np.asarray(self.chains.terms(self.logs, codes, self._total)[0])
@@ -114,7 +122,7 @@ class BoostedTrees(Record):
 @dataclass(frozen=True, eq=False)
 class BoostingRows:
     """Packed codes (columns, rows) with levels `sizes`; class, weight (0: unused) and hash of each row. numeric: which
-    columns are numbers; complete: in which a missing value carries no information."""
+    columns are numbers; complete: in which a missing value carries no information; tokens: order the levels."""
 
     codes: Array
     sizes: NDArray[np.int64]
@@ -123,6 +131,7 @@ class BoostingRows:
     y: NDArray[np.int32]
     w: Floats
     key: NDArray[np.uint64]
+    tokens: ContentTokens
 
 
 def boost(rows: BoostingRows, joint: Floats, effort: int) -> tuple[BoostedTrees | None, float]:
@@ -200,5 +209,7 @@ def _histogram_bins(rows: BoostingRows, j: int, most: int) -> NDArray[np.uint8]:
     enough = n >= MIN_LEVEL_ROWS
     if enough.sum() > most - 1:  # those with more rows than the first level that has no place
         enough &= n > np.sort(n)[-most]
-    own = np.where(enough, np.cumsum(enough), 0)
+    order = rows.tokens.level_order(j, size)
+    own = np.zeros(size, dtype=np.intp)
+    own[order] = np.where(enough[order], np.cumsum(enough[order]), 0)
     return np.append(own, missing).astype(np.uint8)

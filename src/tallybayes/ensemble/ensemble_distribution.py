@@ -52,6 +52,7 @@ from tallybayes.ensemble import (
     row_sample,
     validation,
 )
+from tallybayes.ensemble.canonical_order import ContentTokens, positions
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
 from tallybayes.errors import is_number
 from tallybayes.utils.array_types import Array, Floats
@@ -73,6 +74,7 @@ class Component(NamedTuple):
 
 _INTS, _BYTES = partial(np.zeros, 0, np.int32), partial(np.zeros, 0, np.uint8)
 _FLOATS, _START = partial(np.zeros, 0, np.float64), partial(np.zeros, 1, np.int64)
+_TOKENS = partial(np.zeros, 0, np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,9 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     method: str | None = "frequency"
     bins: int = 10
     columns: int = 0
+    column_token: Array = field(default_factory=_TOKENS)  # see ContentTokens; none before rows were seen
+    level_token: Array = field(default_factory=_TOKENS)
+    level_start: Array = field(default_factory=_START)
     binning_column: Array = field(default_factory=_INTS)
     binning_start: Array = field(default_factory=_START)  # of each in binning_map
     binning_map: Array = field(default_factory=_BYTES)  # bin of each level, last of a missing value
@@ -140,6 +145,13 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
             if isinstance(value, np.ndarray):
                 h.update(f.name.encode() + value.tobytes() + b"|")
         return h.hexdigest()
+
+    @property
+    def tokens(self) -> ContentTokens:
+        """The tokens of columns and levels."""
+        if not len(self.column_token):
+            return positions(self.columns)
+        return ContentTokens(self.column_token, self.level_token, self.level_start)
 
     @cached_property
     def chains(self) -> _core.Chains:
@@ -198,7 +210,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> EnsembleStatistics:
         assert isinstance(data, Coded)
         single, sizes = count_levels(data, y, w, K)
-        tokens = row_sample.tokens_of(data.known, sizes)
+        tokens = self.tokens.of_levels(data.known, sizes)
         sample, (chains, gaussian) = row_sample.empty_sample(sizes), self.no_counts(K, w is not None)
         for span, codes, _ in packed(data, sizes):
             here, part = y[span], None if w is None else w[span]

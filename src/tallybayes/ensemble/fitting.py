@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.networks.joint_counts import GRID, LevelParams, fields_of
 from tallybayes.ensemble import boosting, class_trees, gaussian_copula, neighbors, stacking, target_encoding
+from tallybayes.ensemble.canonical_order import class_order, with_class_ranks
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
 from tallybayes.model.temperature import best_temperature
 from tallybayes.utils.array_types import Array, Floats
@@ -41,22 +42,31 @@ class ValidationRows(NamedTuple):
 
 
 def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> EnsembleParams:
-    """The parameters of these statistics, with everything chosen."""
+    """The parameters of these statistics, with everything chosen.
+
+    What is chosen, is chosen with the classes in canonical order: rounding must not depend on their names.
+    """
+    order = class_order(s.sample, base.K)
+    rank = np.argsort(order)
+    counts, s, class_weight = s.chains, _in_class_order(s, order, rank), base.class_weight[order]
     m = _validation_size(ensemble, s, base.K)
     codes, y, w = np.ascontiguousarray(s.sample_codes[:, :m]), s.sample_label[:m], s.sample_weight[:m]
     unit = np.minimum(w, 1.0)
-    used = base.class_weight[y] * (1 - 1e-9) > unit  # the only row of a class has no leave-one-out prediction
+    used = class_weight[y] * (1 - 1e-9) > unit  # the only row of a class has no leave-one-out prediction
     stage("choosing concentrations of back-off")
     concentrations, logs, terms = ensemble.chains.learn(
-        s.chains,
+        counts,
         codes,
-        y,
+        order[y].astype(np.int32),
         None if (w == 1).all() else w,
         _smoothing(ensemble, CONCENTRATION_ROWS),
         _chain_features(ensemble),
     )
+    if (order != np.arange(base.K)).any():
+        for own in terms:
+            own[:] = own[:, order]  # one by one: together they may take much memory
     terms = class_trees.average(ensemble, terms, s.sample_key[:m])
-    prior = smooth_prior(base.class_weight)
+    prior = smooth_prior(class_weight)
     rows = ValidationRows(codes, y, unit, w * used, np.tile(prior, (m, 1)), np.exp(prior))
     others = _other_components(ensemble, s, terms, rows)
     stage("stacking")
@@ -69,9 +79,10 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
             trees, gain = boosting.boost(_boosting_rows(ensemble, s, rows), stack.cross_fitted.joint, ensemble.boosting)
             trees = trees and trees.times(ensemble.weight)
         estimated = stacking.expected_loss(stack.cross_fitted.estimate, estimated.loss, gain)
-    weights, biases = ensemble.weight * stack.weights, ensemble.weight * stack.biases
+    weights, biases = ensemble.weight * stack.weights, ensemble.weight * stack.biases[rank]
+    others, trees = others.in_class_order(order, rank), trees and trees.in_class_order(rank)
     return EnsembleParams(
-        **fields_of(base), **others._asdict(), concentrations=concentrations, logs=_logs(ensemble, s, logs),
+        **fields_of(base), **others._asdict(), concentrations=concentrations, logs=_logs(ensemble, counts, logs),
         boosting=trees, weights=weights, biases=biases,
         chain_weights=weights[_feature_of_chain(ensemble)] * ensemble.chain_share, ridge=stack.ridge,
         steps=stack.steps, loss=estimated.loss, loss_error=estimated.error, validation_rows=int(used.sum()),
@@ -86,6 +97,22 @@ class OtherComponents(NamedTuple):
     regularisation: gaussian_copula.Regularisation | None
     gaussian: gaussian_copula.Discriminant | None
 
+    def in_class_order(self, order: Array, rank: Array) -> OtherComponents:
+        """The same with class order[i] in the place of class i."""
+        encoding, knn, gaussian = self.target_encoding, self.neighbors, self.gaussian
+        return self._replace(
+            target_encoding=encoding and encoding.in_class_order(rank),
+            neighbors=knn and replace(knn, label=order[knn.label].astype(np.int32), prior=knn.prior[rank]),
+            gaussian=gaussian and gaussian.in_class_order(rank),
+        )
+
+
+def _in_class_order(s: EnsembleStatistics, order: Array, rank: Array) -> EnsembleStatistics:
+    """All but the counts of chains, with class order[i] as class i."""
+    sample = with_class_ranks(s.sample, rank)
+    moments = gaussian_copula.Statistics(s.gaussian_n[order], s.gaussian_mean[order], s.gaussian_scatter[order])
+    return EnsembleStatistics.of(np.ascontiguousarray(s.single[order]), s.sizes, sample, s.chains, moments)
+
 
 def _other_components(ensemble: Ensemble, s: EnsembleStatistics, terms: Array, rows: ValidationRows) -> OtherComponents:
     """Fit them, and fill their meta-features."""
@@ -96,7 +123,7 @@ def _other_components(ensemble: Ensemble, s: EnsembleStatistics, terms: Array, r
         ensemble.of("target_encoding", terms)[:] = target_encoding.leave_one_out(encoding, s, codes, y, unit)
     if ensemble.has("neighbors"):
         stage("choosing neighbors")
-        near = neighbors.choose(s, ensemble.numeric_column, y, unit, w, start, prior)
+        near = neighbors.choose(s, (ensemble.numeric_column, ensemble.tokens), y, unit, w, start, prior)
         knn, ensemble.of("neighbors", terms)[:] = near or (None, 0.0)
     if ensemble.has("gaussian"):
         stage("choosing covariances")
@@ -122,7 +149,8 @@ def _boosting_rows(ensemble: Ensemble, s: EnsembleStatistics, rows: ValidationRo
     numeric = np.zeros(d, dtype=bool)
     numeric[ensemble.numeric_column] = True
     complete = np.ones(d, dtype=bool) if ensemble.missing_rule is None else ensemble.missing_rule.complete
-    return boosting.BoostingRows(rows.codes, s.sizes, numeric, complete, s.sample_label[:m], rows.w, s.sample_key[:m])
+    labelled = (s.sample_label[:m], rows.w, s.sample_key[:m])
+    return boosting.BoostingRows(rows.codes, s.sizes, numeric, complete, *labelled, ensemble.tokens)
 
 
 def _validation_size(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:
@@ -144,7 +172,7 @@ def again(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams, p: Ensem
     return replace(
         p,
         **fields_of(base),
-        logs=_logs(ensemble, s, logs),
+        logs=_logs(ensemble, s.chains, logs),
         gaussian=gaussian,
         target_encoding=old and target_encoding.encode(s, old.columns, old.pseudo_counts, old.prior),
         neighbors=p.neighbors and p.neighbors.again(s),
@@ -200,11 +228,11 @@ def _chain_features(ensemble: Ensemble) -> _core.ChainOutputs:
     return _core.ChainOutputs(count, ensemble.chain_feature, ensemble.chain_share)
 
 
-def _logs(ensemble: Ensemble, s: EnsembleStatistics, logs: Array) -> Array:
+def _logs(ensemble: Ensemble, counts: Array, logs: Array) -> Array:
     """Laplace's estimates to the last bit as in the other networks; bounded, so that 0 · log 0 is not NaN."""
     if ensemble.smoothing == "backoff":
         return logs
-    found = np.asarray(ensemble.chains.laplace(s.chains, ensemble.alpha))
+    found = np.asarray(ensemble.chains.laplace(counts, ensemble.alpha))
     return found if ensemble.weighting == "none" else np.maximum(found, MIN_LOG)
 
 

@@ -187,6 +187,12 @@ class Discriminant:
         distance = -2 * np.asarray(scores)  # the kernel gives −½ of the squared distance
         return self.constant - tails(distance, z.shape[1], self.freedom)
 
+    def in_class_order(self, which: Array) -> Discriminant:
+        """The same with class which[c] as class c."""
+        own = (self.mean, self.root, self.constant, self.divisor, self.floor)
+        mean, root, constant, divisor, floor = (np.ascontiguousarray(a[which]) for a in own)
+        return Discriminant(mean, root, constant, self.freedom, divisor, floor)
+
     def by_column(self, line: NormalScores, codes: Array, d: int) -> tuple[Floats, Floats]:
         """What each of d columns adds (rows, d, classes), and the constants (classes,).
 

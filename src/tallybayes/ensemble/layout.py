@@ -13,20 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.schema import Levels
 from tallybayes.data.schema.inference import ID_SHARE
 from tallybayes.distributions.networks.count_tables import Tables
+from tallybayes.ensemble.canonical_order import CodedRows, ContentTokens
 from tallybayes.ensemble.class_trees import add_class_trees
 from tallybayes.ensemble.ensemble_distribution import Component
 from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 from tallybayes.ensemble.gaussian_copula import MAX_DIMENSIONS, NormalScores, indicators, normal_scores, scores_of
 from tallybayes.ensemble.naive import add_naive
 from tallybayes.ensemble.networks import add_networks
-from tallybayes.ensemble.row_sample import RowSample, tokens_of
+from tallybayes.ensemble.row_sample import RowSample
 from tallybayes.errors import OptionError
 from tallybayes.utils.array_types import Array, Floats
 
-CodedRows = tuple[Array, NDArray[np.int32], Floats | None]  # codes, classes, weights
 Batches = Callable[[], Iterator[CodedRows]]
 
 NO_BIN = 255
@@ -128,14 +127,11 @@ class Columns:
 
 
 def columns_of(
-    s: EnsembleStatistics, weight: Floats, known: tuple[Levels | None, ...], n: int, numeric: NDArray[np.bool_]
+    s: EnsembleStatistics, weight: Floats, tokens: ContentTokens, n: int, numeric: NDArray[np.bool_]
 ) -> Columns:
-    """The columns of n rows with these statistics; the canonical order of levels is that of their tokens."""
+    """The columns of n rows with these statistics. weight: of each class."""
     sizes, first = s.sizes, np.concatenate([[0], np.cumsum(s.sizes)[:-1]])
-    order = tuple(
-        np.arange(size) if is_numeric else np.argsort(own[:size], kind="stable")
-        for own, size, is_numeric in zip(tokens_of(known, sizes), sizes.tolist(), numeric, strict=True)
-    )
+    order = tuple(tokens.level_order(j, size) for j, size in enumerate(sizes.tolist()))
     single = s.single[:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
     present = np.add.reduceat(single.sum(axis=0), first)
     missing = present < weight.sum() * (1 - 1e-9)

@@ -29,6 +29,7 @@ from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property
 
 if TYPE_CHECKING:
+    from tallybayes.ensemble.canonical_order import ContentTokens
     from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 
 NEIGHBORS = (4, 8, 16, 32, 64)  # k, to choose from
@@ -120,13 +121,20 @@ class Neighbors(Record):
 
 
 def choose(
-    s: EnsembleStatistics, numeric: Array, y: NDArray[np.int32], unit: Floats, w: Floats, start: Floats, prior: Floats
+    s: EnsembleStatistics,
+    columns: tuple[Array, ContentTokens],
+    y: NDArray[np.int32],
+    unit: Floats,
+    w: Floats,
+    start: Floats,
+    prior: Floats,
 ) -> tuple[Neighbors, Floats] | None:
     """The component and its LOO terms (rows, classes) for the first rows of the sample, those of y with weights w.
+    columns: which are numbers, and the tokens of all.
 
     None where there is nothing to search.
     """
-    line, count = _scores(s, numeric), len(s.sample_label)
+    line, count = _scores(s, *columns), len(s.sample_label)
     if count < MIN_ROWS or not 0 < len(line.column) * count <= MAX_NUMBERS:
         return None
     z, m = np.ascontiguousarray(line.read(s.sample_codes)), len(y)
@@ -147,11 +155,19 @@ def choose(
     return best, best.terms(near)
 
 
-def _scores(s: EnsembleStatistics, numeric: Array) -> gaussian_copula.NormalScores:
-    """Normal scores of numeric columns, indicators of the frequent levels of the others."""
+def _scores(s: EnsembleStatistics, numeric: Array, tokens: ContentTokens) -> gaussian_copula.NormalScores:
+    """Normal scores of numeric columns, indicators of the frequent levels of the others in canonical order."""
     is_numeric = set(numeric.tolist())
+
+    def dimensions(j: int, n: Floats) -> list[Floats]:
+        if j in is_numeric:
+            return [gaussian_copula.normal_scores(n)]
+        order = tokens.level_order(j, len(n))
+        back = np.argsort(order)
+        return [own[back] for own in gaussian_copula.indicators(n[order])]
+
     return gaussian_copula.scores_of(
-        (j, [gaussian_copula.normal_scores(n)] if j in is_numeric else gaussian_copula.indicators(n))
+        (j, dimensions(j, n))
         for j, n in enumerate(np.split(s.single.sum(axis=0), np.cumsum(s.sizes)[:-1]))
         if (n > 0).sum() > 1
     )

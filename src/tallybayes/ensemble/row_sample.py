@@ -8,7 +8,6 @@ them, and forgetting is exact; beyond, a row that was left out does not return w
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.schema import Levels
 from tallybayes.utils.array_types import Array
 
 Codes = np.dtype[np.uint8] | np.dtype[np.uint16] | np.dtype[np.uint32]
@@ -125,31 +123,14 @@ def retyped(rows: Array, kind: np.dtype[Any]) -> Array:
 
 
 def hashes(codes: Array, tokens: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """A hash of each row: the tokens of its levels combined."""
+    """A hash of each row: the sum of the tokens of its levels, whatever the order of the columns."""
     out = np.zeros(codes.shape[1], dtype=np.uint64)
     for column, own in zip(codes, tokens, strict=True):
-        out ^= own[np.minimum(column, np.array(len(own) - 1).astype(column.dtype))]
-    return np.asarray(_mix(out))
+        out += own[np.minimum(column, np.array(len(own) - 1).astype(column.dtype))]
+    return np.asarray(mix(out))
 
 
-def tokens_of(known: Sequence[Levels | None], sizes: Array) -> list[NDArray[np.uint64]]:
-    """A token for each level of each column and for a missing value, made of the label, not of the order of labels."""
-    ends = np.cumsum(sizes + 1)
-    column = np.repeat(np.arange(1, len(sizes) + 1, dtype=np.uint64), sizes + 1)
-    own = np.arange(len(column), dtype=np.uint64) - np.repeat((ends - sizes - 1).astype(np.uint64), sizes + 1)
-    own[ends - 1] = 1 << 62
-    for levels, size, end in zip(known, sizes.tolist(), ends.tolist(), strict=False):
-        for v, label in enumerate(() if levels is None else levels.labels[:size], end - size - 1):
-            if isinstance(label, int) and not isinstance(label, bool) and 0 <= label < 1 << 31:
-                own[v] = label
-            else:
-                text = f"{type(label).__name__}:{label!r}".encode("utf-8", "backslashreplace")
-                own[v] = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
-    mixed = _mix(_mix(own) + column)
-    return [mixed[end - size - 1 : end] for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)]
-
-
-def _mix(x: Array) -> Array:
+def mix(x: Array) -> Array:
     """The finaliser of splitmix64."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -10,7 +10,7 @@ a level first seen in a later batch counts from then on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,10 @@ class TargetEncoding:
         for i, own in enumerate(self.by_column(codes)):
             out += weights[i] * own
         return out
+
+    def in_class_order(self, which: Array) -> TargetEncoding:
+        """The same with class which[c] as class c."""
+        return replace(self, prior=self.prior[which], tables=tuple(table[:, which] for table in self.tables))
 
     def by_column(self, codes: Array) -> list[Floats]:
         """(rows, classes) of each column, unweighted."""

@@ -17,7 +17,8 @@ ARRAYS = {
     "binning_column": np.int32, "binning_start": np.int64, "binning_map": np.uint8, "binning_bins": np.int32,
     "child": np.int32, "parent": np.int32, "parent_start": np.int64, "chain_feature": np.int32,
     "chain_share": np.float64, "column_group": np.int32, "encoded_column": np.int32, "score_column": np.int32,
-    "score_start": np.int64, "score_value": np.float64, "numeric_column": np.int32,
+    "score_start": np.int64, "score_value": np.float64, "numeric_column": np.int32, "column_token": np.uint64,
+    "level_token": np.uint64, "level_start": np.int64,
 }  # fmt: skip
 # The components in the order of their meta-features
 NAMES = ("networks", "uniform_networks", "naive", "class_trees", "target_encoding", "neighbors", "gaussian")
@@ -39,6 +40,11 @@ def check_layout(e: Ensemble, d: int) -> None:
     _check_chains(e, d)
     _check_parents(e, e.networks * d)
     e.normal_scores.check(d)
+    starts = e.level_start
+    if e.column_token.shape != (d,) or starts.shape != (d + 1,) or starts[0] != 0 or (np.diff(starts) < 0).any():
+        raise ValueError("its columns have no tokens")
+    if starts[-1] != len(e.level_token):
+        raise ValueError("its levels have no tokens")
     at = e.numeric_column
     if len(at) and (at[0] < 0 or at[-1] >= d or (np.diff(at) <= 0).any()):
         raise ValueError("'numeric_column' names other columns")

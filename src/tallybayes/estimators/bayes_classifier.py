@@ -7,16 +7,19 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.data.encoding import Coded
 from tallybayes.data.schema import Schema
 from tallybayes.distributions import Words
-from tallybayes.distributions.networks.joint_counts import packed
+from tallybayes.distributions.networks.joint_counts import count_levels, packed
+from tallybayes.ensemble.canonical_order import CodedRows, ContentTokens, class_order, content_tokens, with_class_ranks
 from tallybayes.ensemble.ensemble_distribution import WEIGHTING, Ensemble, only
 from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 from tallybayes.ensemble.ensemble_summary import describe
 from tallybayes.ensemble.fitting import smooth_prior
-from tallybayes.ensemble.layout import CodedRows, Recipe, columns_of, lay_out
+from tallybayes.ensemble.layout import Recipe, columns_of, lay_out
 from tallybayes.ensemble.networks import log_density
 from tallybayes.ensemble.stacking import BY_COMPONENT
 from tallybayes.ensemble.text_component import fit_texts
@@ -302,6 +305,25 @@ class BayesClassifier(GenerativeClassifier):
         fitted = replace(fitted, terms=terms)
         return fit_texts(fitted, rows, self._prior(), self._start) if "text" in fitted.schema.kinds else fitted
 
+    def _arranged(self, terms: tuple[Term, ...], rows: Rows) -> tuple[tuple[Term, ...], Rows]:
+        """The columns of the ensemble in canonical order, with their tokens."""
+        data = dict(rows.data)
+        arranged = []
+        for term in terms:
+            ensemble = term.distribution
+            if isinstance(ensemble, Ensemble):
+                own = data.pop(term.columns[0])
+                assert isinstance(own, Coded)
+                numeric = np.array([j in rows.schema.cuts for j in term.columns])
+                order, tokens = _canonical(own, rows.classes_of_rows, rows.w, numeric)
+                ensemble = replace(
+                    ensemble, column_token=tokens.column, level_token=tokens.level, level_start=tokens.level_start
+                )
+                term = Term(ensemble, tuple(term.columns[j] for j in order.tolist()))
+                data[term.columns[0]] = own.reordered(order)
+            arranged.append(term)
+        return tuple(arranged), replace(rows, data=data)
+
     def _members(self, fitted: Fitted, term: Term, rows: Rows) -> Term:
         """Lay out the components and count their chains and moments."""
         y, w = rows.classes_of_rows, rows.w
@@ -313,11 +335,17 @@ class BayesClassifier(GenerativeClassifier):
             for span, codes, _ in packed(data, s.sizes):
                 yield codes, y[span], None if w is None else w[span]
 
+        classes = class_order(s.sample, fitted.K)
+        rank = np.argsort(classes).astype(np.int32)
         numeric = np.array([j in fitted.schema.cuts for j in term.columns])
-        columns = columns_of(s, fitted.weight, data.known, data.n, numeric)
+        ranked = replace(s, single=np.ascontiguousarray(s.single[classes]))
+        columns = columns_of(ranked, fitted.weight[classes], ensemble.tokens, data.n, numeric)
         _warn_identifiers([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.identifier).tolist()])
         stage("choosing networks")
-        chosen = replace(ensemble, **lay_out(columns, self._recipe(), batches, s.sample, self._seed()))
+        by_rank = np.append(rank, np.int32(-1))  # −1, no class, reads the last
+        sample = with_class_ranks(s.sample, rank)
+        with_ranks = lambda: ((codes, by_rank[labels], weights) for codes, labels, weights in batches())  # noqa: E731
+        chosen = replace(ensemble, **lay_out(columns, self._recipe(), with_ranks, sample, self._seed()))
         chains, gaussian = chosen.no_counts(fitted.K, w is not None)
         stage("counting networks", data.n)
         for codes, labels, weights in batches():
@@ -371,7 +399,7 @@ class BayesClassifier(GenerativeClassifier):
                 names = [schema.name(columns[j]) for j in ensemble.encoded_column.tolist()]
                 out[part.name] = dict(zip(names, own.tolist(), strict=True))
             else:
-                each = zip(columns, own[ensemble.column_group].tolist(), strict=True)
+                each = sorted(zip(columns, own[ensemble.column_group].tolist(), strict=True))
                 out[part.name] = {schema.name(j): w for j, w in each}
         return out
 
@@ -432,11 +460,13 @@ class BayesClassifier(GenerativeClassifier):
                 f"graph_ needs a model with one network; this one has {ensemble.networks}: use network(i).graph_."
             )
         columns = self.fitted_.terms[0].columns
+        place = np.argsort(np.argsort(columns))  # in the order of the table
         parents: list[tuple[int, ...]] = [()] * len(columns)
         for i in range(len(columns)):
             binnings = ensemble.parent[ensemble.parent_start[i] : ensemble.parent_start[i + 1]]
-            parents[int(ensemble.binning_column[ensemble.child[i]])] = tuple(ensemble.binning_column[binnings].tolist())
-        names = [self.schema_.name(j) for j in columns]
+            own = place[ensemble.binning_column[ensemble.child[i]]]
+            parents[int(own)] = tuple(place[ensemble.binning_column[binnings]].tolist())
+        names = [self.schema_.name(j) for j in sorted(columns)]
         return shown(tuple(parents), names, None)
 
     def score_samples(self, X: object, priors: object = None) -> Floats:
@@ -477,6 +507,25 @@ def _check_whole(name: str, value: object, least: int, most: int) -> None:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and least <= value <= most
     if value is not None and not whole:
         raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {brief(value)}.")
+
+
+def _canonical(
+    data: Coded, y: NDArray[np.int32], w: Floats | None, numeric: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], ContentTokens]:
+    """The canonical order of columns, and the tokens in that order."""
+    K = int(y.max()) + 1
+    single, sizes = count_levels(data, y, w, K)
+
+    def batches() -> Iterator[CodedRows]:
+        for span, codes, _ in packed(data, sizes):
+            yield codes, y[span], None if w is None else w[span]
+
+    weight = _core.class_weights(y, w, K)
+    column, level, start = content_tokens(single, sizes, weight, numeric, data.known, batches)
+    order = np.argsort(column, kind="stable")
+    levels = [level[start[j] : start[j + 1]] for j in order.tolist()]
+    starts = np.cumsum([0, *map(len, levels)]).astype(np.int64)
+    return order, ContentTokens(column[order], np.concatenate(levels), starts)
 
 
 def _warn_identifiers(names: list[str]) -> None:

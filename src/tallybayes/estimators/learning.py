@@ -110,6 +110,7 @@ def _learn_first(model: GenerativeClassifier, table: Table, target: Target, clas
     if model.tempered or model._has_structure():
         rows = encode_rows(table, schema, terms, {}, who, grow=True).of_target(target)
         stage("counting")
+        terms, rows = model._arranged(terms, rows)
         new = count(rows, terms, target.classes, closed)
         stage("choosing")
         fitted = model._structure(new, rows)

@@ -180,6 +180,10 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """The schema with what the first rows choose before anything is counted: distributions of numbers."""
         return schema
 
+    def _arranged(self, terms: tuple[Term, ...], rows: Rows) -> tuple[tuple[Term, ...], Rows]:
+        """The terms with their columns in another order, and the rows as these read them."""
+        return terms, rows
+
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
         """The first rows, counted, with what is chosen on them: options, and which columns depend on which."""
         return fitted

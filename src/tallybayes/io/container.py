@@ -27,7 +27,7 @@ from tallybayes.errors import ModelFileError
 from tallybayes.utils.array_types import Array
 
 MAGIC = b"\x89TBM\r\n\x1a\n"  # not text, and a copy that changes line ends breaks it
-VERSION = 2  # the only one that is read; from 1.0 on, every later version will read it
+VERSION = 3  # the only one that is read; from 1.0 on, every later version will read it
 START = struct.Struct("<8sIIQQ")
 DIGEST = 32
 STEP = 1 << 20

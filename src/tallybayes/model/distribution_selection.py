@@ -45,13 +45,14 @@ MOST_LOSS = 30.0  # a row that is more surprising than that says no more: a mean
 
 @dataclass(frozen=True)
 class _Judged:
-    """Some rows that count: their classes, weights, and how much of each is left out."""
+    """Some rows that count: their classes, weights, how much of each is left out, and their hashes."""
 
     at: NDArray[np.int64]  # which rows of the table
     y: NDArray[np.int32]
     w: Floats
     unit: Floats
     weight: Floats  # of each class: (K,)
+    key: NDArray[np.uint64]
 
     @property
     def K(self) -> int:
@@ -167,31 +168,48 @@ def _whole_counts(csr: Any) -> bool:
 def _sample(table: Table, schema: Schema, columns: Sequence[int], target: Target, most: int) -> _Judged:
     """Some of the rows that count, whatever order they are in: those with the smallest hashes of these columns."""
     there = np.flatnonzero((target.y >= 0) if target.w is None else (target.y >= 0) & (target.w > 0))
+    key = _hashes(table, schema, columns, target)
     if len(there) > most:
-        there = there[_smallest(_hashes(table, schema, columns, target)[there], most)]
+        there = there[_smallest(key[there], most)]
     w = np.ones(len(there)) if target.w is None else target.w[there]
     if len(w):
         w = w / min(1.0, float(w.mean()))  # weights may be shares of a whole: a row is a row
     y = target.y[there]
     weight = np.bincount(y, weights=w, minlength=len(target.classes)).astype(np.float64)
-    return _Judged(there, y, w, np.minimum(w, 1.0), weight)
+    return _Judged(there, y, w, np.minimum(w, 1.0), weight, key[there])
 
 
 def _hashes(table: Table, schema: Schema, columns: Sequence[int], target: Target) -> NDArray[np.uint64]:
-    """A hash of each row: of its class, its weight and its values in some columns."""
-    out = (target.y.astype(np.int64) + 1).view(np.uint64)
+    """A hash of each row: of its class, its weight and its values in some columns.
+
+    It depends neither on the order of columns nor on their units (values count to six digits of the largest one), nor
+    on the names of classes: columns and classes are told apart by the sum of what they hold.
+    """
     own: Iterable[Array]
     if table.matrix is not None:
         own = (table.matrix[:, j] for j in columns)
     else:
         own = numbers(table, schema, columns, learning=True).arrays
+    there = target.y >= 0 if target.w is None else (target.y >= 0) & (target.w > 0)
+    out = np.zeros(len(target.y), dtype=np.uint64)
     for values in chain(() if target.w is None else (target.w,), own):
         x = values.astype(np.float64)
-        x += 0.0  # −0 is 0
-        out += np.where(x == x, x.view(np.uint64), np.uint64(1))
-        out *= np.uint64(0x9E3779B97F4A7C15)
-        out ^= out >> np.uint64(32)
-    return out
+        largest = float(np.abs(x[np.isfinite(x) & there]).max(initial=0.0)) or 1.0
+        x = (x / largest + 0.0).astype(np.float32)  # −0 is 0
+        token = _mixed(np.where(x == x, x.view(np.uint32), np.uint32(1)).astype(np.uint64))
+        out += _mixed(token + np.add.reduce(token[there]))
+    known = np.maximum(target.y, 0)
+    classes = np.zeros(max(len(target.classes), 1), dtype=np.uint64)
+    np.add.at(classes, known[there], _mixed(out[there]))
+    return _mixed(out + classes[known])
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = x * np.uint64(0x9E3779B97F4A7C15)
+    x ^= x >> np.uint64(29)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(32)
+    return x
 
 
 def _smallest(key: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
@@ -269,8 +287,7 @@ def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, object]) -> 
     """The same by cuts that the row had no part in."""
     found = distribution("mdl", options)
     assert isinstance(found, Binned)
-    share = _halves(data, rows)
-    out = np.zeros((data.d, data.n))
+    share, out = _halves(rows.key, rows.w), np.zeros((data.d, data.n))
     for own, others in ((share, 1 - share), (1 - share, share)):
         cuts = find_cuts(data, "mdl", 1, rows.y, rows.w * others, rows.K)
         codes = cut_numbers(data, cuts)
@@ -280,16 +297,10 @@ def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, object]) -> 
     return out
 
 
-def _halves(data: Numbers, rows: _Judged) -> Floats:
+def _halves(key: NDArray[np.uint64], w: Floats) -> Floats:
     """(rows,): the share of each row in the first half. Rows that are the same share alike, whatever their order."""
-    bits = np.stack(data.arrays).view(np.uint64)
-    with np.errstate(over="ignore"):
-        mixed = bits * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-        key = (mixed ^ (mixed >> np.uint64(32))).sum(axis=0) + rows.y.astype(np.uint64) * np.uint64(0x94D049BB133111EB)
-        key = (key ^ (key >> np.uint64(31))) * np.uint64(0xD6E8FEB86659FD93)
     kinds, kind = np.unique(key, return_inverse=True)
-    weight = np.bincount(kind.reshape(-1), weights=rows.w, minlength=len(kinds))
+    weight = np.bincount(kind.reshape(-1), weights=w, minlength=len(kinds))
     even = 2 * np.floor(weight / 2)
     odd = np.where(kinds >> np.uint64(63) > 0, weight - even, 0.0)
     return np.asarray(((even / 2 + odd) / weight)[kind.reshape(-1)])

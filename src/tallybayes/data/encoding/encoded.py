@@ -180,6 +180,29 @@ class Coded:
     reals: Numbers | None = None
     known: tuple[Levels | None, ...] = ()
 
+    def reordered(self, order: NDArray[np.intp]) -> Coded:
+        """The same columns in another order; none of them stays a number.
+
+        Parameters
+        ----------
+        order : ndarray of int, of shape (columns,)
+            The place of the first column, of the second, ….
+
+        Returns
+        -------
+        Coded
+            The columns in this order.
+        """
+        assert self.reals is None
+        place = np.argsort(order)
+        parts = []
+        for codes, at in self.parts:
+            to = place[list(at)]
+            own = np.argsort(to)
+            parts.append((Codes(codes.columns.select(own.tolist()), codes.raw), tuple(to[own].tolist())))
+        known = tuple(self.known[j] for j in order.tolist()) if self.known else ()
+        return Coded(tuple(parts), self.sizes[order], self.n, None, known)
+
 
 @dataclass(frozen=True)
 class Texts:

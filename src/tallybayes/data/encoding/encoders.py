@@ -32,7 +32,7 @@ TEXT_ADVICE = "They look like texts: NaiveBayes() reads their words, and CountVe
 def numbers(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
     """Columns as numbers. learning: the user can still declare another kind."""
     if table.matrix is not None:
-        return Numbers(table.matrix, None if len(which) == table.d else tuple(which))
+        return Numbers(table.matrix, None if tuple(which) == tuple(range(table.d)) else tuple(which))
     assert table.columns is not None
     return Numbers(None, None, tuple(_as_number(table.columns[j], schema, j, learning) for j in which))
 
@@ -218,7 +218,7 @@ def integer_columns(table: Table, schema: Schema, which: Sequence[int]) -> _core
     if table.matrix is None or table.matrix.dtype.kind not in "iub" or any(j in schema.levels for j in which):
         return None
     columns = _core.Columns(table.matrix)
-    return columns.select(list(which)) if len(which) < table.d else columns
+    return columns if tuple(which) == tuple(range(table.d)) else columns.select(list(which))
 
 
 def _raw_codes(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> Codes | None:

@@ -151,10 +151,11 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def _chosen(self, p: AveragedParams) -> AveragedParams:
         """The weights of the networks, the order of parents, the concentrations, and what follows from what."""
         p = replace(p, W=self._weights(p))
-        if self.smoothing == "backoff":
+        if self.smoothing == "backoff" or self.reals:  # both look at parents one by one
             _, single = information(self.tables(len(p.sizes)), p)
             rank = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
             p = replace(p, rank=rank)
+        if self.smoothing == "backoff":
             p = replace(p, strengths=p.networks.strengths(GRID))
         return replace(p, follows=self._implications(p)) if self.subsumption else p
 
