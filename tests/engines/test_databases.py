@@ -17,7 +17,7 @@ import tallybayes as tb
 from tallybayes.engines.sql import DatabaseQuery, DatabaseTable
 from tallybayes.errors import ExportError, LabelError, OptionError, TableError
 from tests.engines.databases import dialect, fill, insert, quoted
-from tests.engines.tables import fit, table
+from tests.engines.tables import table
 
 HOSTILE = 'x"; drop table y; --'
 
@@ -136,7 +136,41 @@ SCORED = {
     "BernoulliNB": (lambda: tb.BernoulliNB(binarize=1.0), ["weight"]),
     "CategoricalNB": (tb.CategoricalNB, ["colour", "alive"]),
     "no smoothing": (lambda: tb.CategoricalNB(alpha=0.0), ["colour"]),
+    "AODE": (tb.AODE, ["length", "colour", "alive", "width"]),
+    "AODE real": (lambda: tb.AODE(cuts=None), ["length", "colour", "alive", "width"]),
+    "A2DE": (lambda: tb.AnDE(2, cuts="frequency", bins=3), ["length", "colour", "alive", "width"]),
+    "BayesClassifier fast": (lambda: tb.BayesClassifier("fast", members=4), ["length", "colour", "alive", "width"]),
+    "BayesClassifier": (lambda: tb.BayesClassifier(members=4), ["length", "colour", "alive", "width"]),
 }  # fmt: skip
+
+
+EXPLAINED = {
+    "tempered": (lambda: tb.NaiveBayes(unseen="other", tempered=True), ["length", "colour", "alive", "width"]),
+    "PoissonNB": (tb.PoissonNB, ["weight"]),
+    "BayesClassifier": (lambda: tb.BayesClassifier(members=4), ["length", "colour", "alive", "width"]),
+    "fast": (lambda: tb.BayesClassifier("fast", members=2), ["length", "colour", "alive", "width"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(EXPLAINED))
+def test_evidence_there_is_evidence_here(db: Any, name: str) -> None:
+    t = table(150)
+    make, columns = EXPLAINED[name]
+    model = make().fit(t.select(columns), t["kind"].to_pylist())
+    more = {"length": [None, 1.0], "colour": ["never met", None], "alive": [None, True], "width": [None, None]}
+    asked = pa.concat_tables([t, pa.table({**more, "weight": [1.0, 2.0], "kind": ["low"] * 2}, schema=t.schema)])
+    fill(db, "rows", asked.append_column("i", pa.array(range(asked.num_rows))))
+    cursor = db.execute(tb.export.to_sql(model, dialect(db), "rows", keep=["i"], evidence=True))
+    found, K = sorted(cursor.fetchall()), len(model.classes_)
+    read = asked.select(columns)
+    np.testing.assert_allclose([row[2 : 2 + K] for row in found], model.predict_proba(read), rtol=0, atol=1e-9)
+    own = np.array([row[2 + K :] for row in found], dtype=float).reshape(len(found), -1, K)
+    terms = model.predictor_.terms(model.predictor_.read(read))
+    np.testing.assert_allclose(own - own[:, :, :1], terms - terms[:, :, :1], atol=1e-6)
+    names = [each[0] for each in cursor.description][2 + K :]
+    assert names[0] == f"evidence_{columns[0]}_{model.classes_[0]}"
+    assert ("evidence_(together)_high" in names) == name.startswith(("Bayes", "fast"))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -223,9 +257,14 @@ def test_a_column_that_stands_apart_counts(db: Any) -> None:
 
 def test_models_without_sql_say_why() -> None:
     t = table(60)
-    for make, why in ((tb.AODE, "average"), (lambda: tb.BayesClassifier("fast", members=2), "ensemble")):
-        with pytest.raises(ExportError, match=why):
-            tb.export.to_sql(fit(make(), t))
+    wide = tb.TAN().fit(t.select(["colour", "alive"]), t["kind"].to_pylist())
+    with pytest.raises(ExportError, match=r"This TAN has no SQL: its columns share their evidence, .* predict_to"):
+        tb.export.to_sql(wide, evidence=True)
+    rng = np.random.default_rng(0)
+    near = tb.BayesClassifier("best", members=2, parts=("networks", "neighbors"))
+    near.fit(rng.normal(size=(80, 2)), np.arange(80) % 2)
+    with pytest.raises(ExportError, match=r"k-nearest neighbours compare each row .* predict_to"):
+        tb.export.to_sql(near)
     with pytest.raises(ExportError, match="kernel"):
         tb.export.to_sql(tb.KernelNB().fit([[1.0], [2.0]], ["a", "b"]))
     model = tb.GaussianNB().fit([[1.0], [2.0]], ["a", "b"])

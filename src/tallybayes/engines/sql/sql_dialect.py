@@ -15,6 +15,8 @@ class SqlDialect:
     double = "DOUBLE"
     fence = ""  # after a subquery that must be evaluated once for each row, not pasted into where it is used
     text_type = "VARCHAR"
+    inner_join = "JOIN"  # of many rows with a table that is looked up
+    materialized = "MATERIALIZED "  # before a common table expression that is computed once
 
     def quote(self, name: str) -> str:
         """A name as a name, whatever is in it."""
@@ -84,6 +86,19 @@ class SqlDialect:
         """Conditions under which `as_number` would hide that a value is no number: the database refuses it itself."""
         return []
 
+    def relation(self, columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
+        """A query that gives rows of numbers: each column is one text, since a database binds long VALUES slowly."""
+        lists = []
+        for i, name in enumerate(columns):
+            whole = all(isinstance(row[i], int) for row in rows)
+            text = ",".join(repr(row[i]) for row in rows)
+            lists.append(f"{self.unnested(text, whole)} AS {name}")
+        return f"SELECT {', '.join(lists)}"
+
+    def unnested(self, text: str, whole: bool) -> str:
+        """Rows from numbers that are separated by commas."""
+        return f"UNNEST(CAST(string_split('{text}', ',') AS {'BIGINT' if whole else 'DOUBLE'}[]))"
+
     def unused(self, name: str, relation: str) -> str:
         """A quoted name that does not occur in a relation, for a common table expression beside it."""
         while self.quote(name)[1:-1] in relation:
@@ -110,6 +125,7 @@ class SqliteDialect(SqlDialect):
     double = "REAL"
     fence = " LIMIT -1"  # of two queries with a limit, one is not pasted into the other
     text_type = "TEXT"
+    inner_join = "CROSS JOIN"  # which says that the left side is the outer loop
 
     def infinite(self, positive: bool) -> str:
         return "9e999" if positive else "(-9e999)"
@@ -134,6 +150,11 @@ class SqliteDialect(SqlDialect):
     def not_a_number(self, expression: str) -> list[str]:
         return [f"({expression} IS NOT NULL AND NOT COALESCE({expression} = CAST({expression} AS NUMERIC), 0))"]
 
+    def relation(self, columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
+        text = ",".join(f"[{','.join(map(_json_number, row))}]" for row in rows)
+        read = ", ".join(f"json_extract(value, '$[{i}]') AS {name}" for i, name in enumerate(columns))
+        return f"SELECT {read} FROM json_each('[{text}]')"
+
     def greatest(self, expressions: Sequence[str]) -> str:
         return expressions[0] if len(expressions) == 1 else f"MAX({', '.join(expressions)})"
 
@@ -157,11 +178,18 @@ class PostgresDialect(SqlDialect):
     def infinite(self, positive: bool) -> str:
         return f"'{'' if positive else '-'}infinity'::float8"
 
+    def unnested(self, text: str, whole: bool) -> str:
+        return f"UNNEST('{{{text}}}'::{'int8' if whole else 'float8'}[])"
+
     def as_number(self, expression: str) -> str:
         return f"NULLIF(CAST({expression} AS {self.double}), 'NaN'::float8)"
 
     def any(self, expression: str) -> str:
         return f"(ARRAY_AGG({expression}))[1]"
+
+
+def _json_number(value: float) -> str:
+    return repr(value) if math.isfinite(value) else "9e999" if value > 0 else "-9e999"
 
 
 DIALECTS: dict[str, SqlDialect] = {d.name: d for d in (SqlDialect(), SqliteDialect(), PostgresDialect())}

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from tallybayes.data.schema import Schema
+from tallybayes.engines.sql.sql_average import average_scores
 from tallybayes.engines.sql.sql_dialect import SqlDialect, dialect_of
+from tallybayes.engines.sql.sql_ensemble import ensemble_scores
 from tallybayes.errors import ExportError, OptionError
 from tallybayes.export.model_json import description
 
@@ -28,14 +30,23 @@ MAX_CASE_BRANCHES = 16  # a longer list of labels or logarithms is joined
 MAX_JOINS = 40  # lookups of one subquery: SQLite joins 64 tables at most
 MAX_COMPLETIONS = 4096  # combinations of missing parents that are summed out for one row
 MAX_MAGNITUDE = 1e145  # numbers are clamped to it, in units of the narrowest density: their squares fit into a float64
-FORMS = ("table", "normal", "log-normal", "linear", "block", "network")
+FORMS = ("table", "normal", "log-normal", "linear", "block", "network", "average", "ensemble")
+BY_COLUMN = ("table", "normal", "log-normal", "linear", "ensemble")  # forms whose columns have evidence of their own
+TOGETHER = "(together)"  # what belongs to no column
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+INSTEAD = "predict_to scores any model outside the database."
 
 Json = Any
 
 
 def to_sql(
-    model: object, dialect: str = "duckdb", table: str | Sequence[str] = "data", *, keep: Sequence[str] = ()
+    model: object,
+    dialect: str = "duckdb",
+    table: str | Sequence[str] = "data",
+    *,
+    keep: Sequence[str] = (),
+    evidence: bool = False,
 ) -> str:
     """Write a fitted model as one SELECT: the most probable class and the probabilities of every row of a table.
 
@@ -49,13 +60,17 @@ def to_sql(
     ----------
     model : fitted classifier of this library
         Naive Bayes of all distributions but kernel density, linear and quadratic discriminants, SPODE, TAN, KDB and
-        other networks.
+        other networks, AODE, AnDE; BayesClassifier of up to 400,000 cells, which ``effort='fast'`` mostly has.
     dialect : {'duckdb', 'sqlite', 'postgresql'}, default='duckdb'
         Whose SQL.
     table : str or (schema, table), default='data'
         The table or view that holds the rows. It is quoted: whatever it is, it is only a name.
     keep : list of str, default=()
         Columns of the table to hand on.
+    evidence : bool, default=False
+        Whether to add a column ``evidence_…_…`` for each column and class: what the column adds to log P(x, class), as
+        `explain` gives it. Of a `BayesClassifier` those of ``(together)`` belong to no column. Naive Bayes and
+        `BayesClassifier` have it.
 
     Returns
     -------
@@ -87,7 +102,11 @@ def to_sql(
             "outside the database."
         )
     d, document = dialect_of(dialect), description(model)
-    return _Writer(d, document, d.table(table)).select([keep] if isinstance(keep, str) else list(keep))
+    writer = SqlWriter(d, document, d.table(table), evidence)
+    try:
+        return writer.select([keep] if isinstance(keep, str) else list(keep))
+    except ExportError as e:
+        raise ExportError(f"This {document['estimator']} has no SQL: {e}. {INSTEAD}") from None
 
 
 class Lookup(NamedTuple):
@@ -98,33 +117,42 @@ class Lookup(NamedTuple):
     columns: Sequence[str]
 
 
-class _Writer:
+class SqlWriter:
     """The parts of the statement. document: the model's description."""
 
-    def __init__(self, dialect: SqlDialect, document: dict[str, Json], table: str) -> None:
-        self.d, self.document, self.table = dialect, document, table
+    def __init__(self, dialect: SqlDialect, document: dict[str, Json], table: str, evidence: bool = False) -> None:
+        self.d, self.document, self.table, self.evidence = dialect, document, table, evidence
         self.K = len(document["classes"])
         self.ctes: list[str] = []
-        self.network: Json = next((t for t in document["terms"] if t["form"] == "network"), None)
-        for term in document["terms"]:
+        terms: list[Json] = document["terms"]
+        self.network: Json = next((t for t in terms if t["form"] == "network"), None)
+        self.relational: Json = next((t for t in terms if t["form"] in ("average", "ensemble")), None)
+
+    def _check(self) -> None:
+        for term in self.document["terms"]:
             if term["form"] not in FORMS:
+                raise ExportError(_why(term["form"]))
+            if self.evidence and term["form"] not in BY_COLUMN:
                 raise ExportError(
-                    f"This {document['estimator']} has no SQL: {_why(term['form'])}. Naive Bayes, discriminants, "
-                    "SPODE, TAN, KDB and other networks have; predict_to scores any model outside the database."
+                    "its columns share their evidence, which is written for naive Bayes and BayesClassifier"
                 )
 
     def select(self, keep: list[str]) -> str:
         """The whole statement."""
+        self._check()
         q, fence = self.d.quote, self.d.fence
         classes = self.document["classes"]
+        said = self._evidence_names()
         made = ["prediction", *(f"proba_{_shown(label)}" for label in classes)]
-        both = sorted(set(made) & set(keep))
+        both = sorted({*made, *said} & set(keep))
         if both:
             raise OptionError(f"The answer has a column {both[0]!r} of its own: it cannot keep one of that name.")
         kept = [f"t.{q(name)} AS {q(f'tb keep {i}')}" for i, name in enumerate(keep)]
         held = [q(f"tb keep {i}") for i in range(len(keep))]
         k_joint, k_exp = [q(f"tb j{k}") for k in range(self.K)], [q(f"tb e{k}") for k in range(self.K)]
-        joint = self._joint(self._codes(kept, held), held, k_joint)
+        names = [q(f"tb said {i}") for i in range(len(said))]
+        codes = self._codes(kept, held)
+        joint = self._with_evidence(codes, held, k_joint, names) if said else self._joint(codes, held, k_joint)
         top, total = q("tb top"), q("tb total")
         tops = f"SELECT *, {self.d.greatest(k_joint)} AS {top} FROM ({joint}) AS t{fence}"
         pairs = zip(k_joint, k_exp, strict=True)
@@ -134,8 +162,87 @@ class _Writer:
         answer = [f"{h} AS {q(name)}" for h, name in zip(held, keep, strict=True)]
         answer.append(f"{self._best(k_exp, classes)} AS {q('prediction')}")
         answer += [f"{e} / {total} AS {q(name)}" for e, name in zip(k_exp, made[1:], strict=True)]
+        answer += [f"{own} AS {q(name)}" for own, name in zip(names, said, strict=True)]
         first = f"WITH {', '.join(self.ctes)} " if self.ctes else ""
         return f"{first}SELECT {', '.join(answer)} FROM ({sums}) AS t"
+
+    def _evidence_names(self) -> list[str]:
+        if not self.evidence:
+            return []
+        columns = [column["name"] for column in self.document["columns"]]
+        columns += [TOGETHER] * (self.relational is not None)
+        return [f"evidence_{name}_{_shown(label)}" for name in columns for label in self.document["classes"]]
+
+    def _with_evidence(self, codes: str, held: list[str], names: list[str], said: list[str]) -> str:
+        """The rows with what each column adds, and with the sums of that."""
+        groups, beta = self._groups(codes), self.d.number(self.document["beta"])
+        rows, by_column = groups
+        out, K = [], self.K
+        for i, name in enumerate(said):
+            own = f"{beta} * ({by_column[i // K][i % K]})" if self.document["beta"] != 1 else by_column[i // K][i % K]
+            out.append(f"{self._refusing(own)} AS {name}")
+        rows = f"SELECT {', '.join([*held, *out])} FROM ({rows}) AS t{self.d.fence}"
+        sums = []
+        for k, name in enumerate(names):
+            start = self.d.number(self.document["start"][k])
+            sums.append(f"{_chain([start, *said[k::K]])} AS {name}")
+        return f"SELECT {', '.join([*held, *said, *sums])} FROM ({rows}) AS t{self.d.fence}"
+
+    def _groups(self, codes: str) -> tuple[str, list[list[str]]]:
+        """The rows, and what each column and class adds to log P(x | class)."""
+        if self.relational is not None:
+            rows, found = ensemble_scores(self, self.relational, codes, evidence=True)
+            order = self.relational["columns"]
+            return rows, [found[order.index(j)] for j in range(len(order))] + [found[-1]]
+        rows, _ = self._tables(codes)
+        out: list[list[str]] = [[] for _ in self.document["columns"]]
+        joined = self.joined
+        for term in self.document["terms"]:
+            for i, j in enumerate(term["columns"]):
+                own = {key: [v[i]] if isinstance(v, list) else v for key, v in term.items() if key != "form"}
+                own["form"] = term["form"]
+                for k in range(self.K):
+                    if (j, k) in joined:
+                        out[j].append(joined[j, k])
+                    else:
+                        logs = list(getattr(self, f"_{term['form'].replace('-', '_')}")(own, k))
+                        out[j].append(_chain(logs) or self.d.number(0.0))
+        return rows, out
+
+    def numbered(self, term: Json, codes: str) -> str:
+        """The name of the rows with a number, and the codes c0, c1 … of a term's columns, of which -1 is missing."""
+        name, made = self.cte("row"), []
+        for i, size in enumerate(term["sizes"]):
+            own = f"t.{self._column(term, i)}"
+            gone = [str(v) for j, v in term["gone"] if j == i]
+            out = f" OR {own} IN ({', '.join(gone)})" if gone else ""
+            made.append(f"CASE WHEN {own} < 0 OR {own} >= {size}{out} THEN -1 ELSE {own} END AS c{i}")
+        row = f"ROW_NUMBER() OVER () AS {self.d.quote('tb row')}"
+        select = f"SELECT t.*, {', '.join([row, *made])} FROM ({codes}) AS t{self.d.fence}"
+        self.ctes.append(f"{name} AS {self.d.materialized}({select})")
+        return name
+
+    def step(self, query: str) -> str:
+        """A query as a common table expression: parsers do not go deep."""
+        name = self.cte(f"step {len(self.ctes)}")
+        self.ctes.append(f"{name} AS {self.d.materialized}({query})")
+        return f"SELECT * FROM {name}"
+
+    def cte(self, name: str) -> str:
+        """An unused name for a common table expression."""
+        return self._name(f"tb {name}")
+
+    def lookup(self, rows: Sequence[Sequence[str]], key: str, columns: Sequence[str]) -> Lookup:
+        """A table of VALUES and how it is joined."""
+        return Lookup(self._values(rows), key, columns)
+
+    def looked_up(self, rows: str, lookups: Sequence[Lookup]) -> str:
+        """The rows with what is found in some tables as further columns."""
+        return self._looked_up(rows, lookups)
+
+    def chain(self, terms: Sequence[str]) -> str:
+        """A sum of many terms."""
+        return _chain(terms)
 
     def _name(self, name: str) -> str:
         """The name of a common table expression, which is not that of the table of the rows."""
@@ -261,7 +368,7 @@ class _Writer:
     def _joint(self, codes: str, held: list[str], names: list[str]) -> str:
         if self.network is not None:
             return self._network_joint(codes, held, names)
-        rows, logs = self._tables(codes)
+        rows, logs = self._relational(codes) if self.relational is not None else self._tables(codes)
         beta = self.document["beta"]
         out = []
         for k, name in enumerate(names):
@@ -271,10 +378,19 @@ class _Writer:
             out.append(f"{self._refusing(f'{start} + {scaled}')} AS {name}")
         return f"SELECT {', '.join([*held, *out])} FROM ({rows}) AS t{self.d.fence}"
 
+    def _relational(self, codes: str) -> tuple[str, list[list[str]]]:
+        term = self.relational
+        if term["form"] == "average":
+            rows, found = average_scores(self, term, codes)
+        else:
+            rows, found = ensemble_scores(self, term, codes, evidence=False)
+        return rows, [[log] for log in found[0]]
+
     def _tables(self, rows: str) -> tuple[str, list[list[str]]]:
         """The rows joined with the tables of columns of many levels, and what these add to the score of each class."""
         found: list[Lookup] = []
         logs: list[list[str]] = [[] for _ in range(self.K)]
+        self.joined: dict[tuple[int, int], str] = {}
         for term in (t for t in self.document["terms"] if t["form"] == "table"):
             for i, log in enumerate(term["log"]):
                 if len(log) <= MAX_CASE_BRANCHES:
@@ -287,11 +403,12 @@ class _Writer:
                     other = self.d.number(term["other"][i][k] if term["other"] is not None else 0.0)
                     zero = self.d.number(0.0)
                     logs[k].append(f"CASE WHEN {code} = -1 THEN {zero} ELSE COALESCE({name}, {other}) END")
+                    self.joined[term["columns"][i], k] = logs[k][-1]
         return self._looked_up(rows, found), logs
 
     def _beside(self, k: int) -> list[str]:
         """The logarithms of the terms of class k, but for a network."""
-        terms = [term for term in self.document["terms"] if term is not self.network]
+        terms = [term for term in self.document["terms"] if term not in (self.network, self.relational)]
         return [log for term in terms for log in getattr(self, f"_{term['form'].replace('-', '_')}")(term, k)]
 
     def _refusing(self, expression: str) -> str:
@@ -551,6 +668,4 @@ def _shown(label: Json) -> str:
 def _why(form: str) -> str:
     return {
         "kernel": "a kernel density looks at every value that was learned, for every row",
-        "average": "an average over networks is a logarithm of a sum for every row and parent",
-        "ensemble": "an ensemble has thousands of tables",
     }.get(form, f"the form {form!r} is not written as SQL")
