@@ -368,7 +368,10 @@ class SqlWriter:
     def _joint(self, codes: str, held: list[str], names: list[str]) -> str:
         if self.network is not None:
             return self._network_joint(codes, held, names)
-        rows, logs = self._relational(codes) if self.relational is not None else self._tables(codes)
+        rows, logs = self._tables(codes)
+        if self.relational is not None:
+            rows, found = self._relational(rows)
+            logs = [[*own, log] for own, log in zip(logs, found, strict=True)]
         beta = self.document["beta"]
         out = []
         for k, name in enumerate(names):
@@ -378,13 +381,13 @@ class SqlWriter:
             out.append(f"{self._refusing(f'{start} + {scaled}')} AS {name}")
         return f"SELECT {', '.join([*held, *out])} FROM ({rows}) AS t{self.d.fence}"
 
-    def _relational(self, codes: str) -> tuple[str, list[list[str]]]:
+    def _relational(self, codes: str) -> tuple[str, list[str]]:
         term = self.relational
         if term["form"] == "average":
             rows, found = average_scores(self, term, codes)
         else:
             rows, found = ensemble_scores(self, term, codes, evidence=False)
-        return rows, [[log] for log in found[0]]
+        return rows, found[0]
 
     def _tables(self, rows: str) -> tuple[str, list[list[str]]]:
         """The rows joined with the tables of columns of many levels, and what these add to the score of each class."""
