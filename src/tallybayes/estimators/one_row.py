@@ -41,7 +41,7 @@ def learn_locked(model: GenerativeClassifier, row: Any, y: object, sample_weight
             model._drop_left_out()  # it was of other rows
             fast_row.let_in(held.plain)
             return
-        model.partial_fit([given], [y], sample_weight=[sample_weight])
+        model.partial_fit([given], [y], sample_weight=_weights(sample_weight))
         model._drop_left_out()  # a first row that chose a temperature
         if model.memory != "rows":
             opened(model)
@@ -58,7 +58,7 @@ def forget_one(model: GenerativeClassifier, row: Any, y: object, sample_weight: 
                 model._drop_left_out()
             note_removed(model, w)
             return
-        model.forget([given], [y], sample_weight=[sample_weight])
+        model.forget([given], [y], sample_weight=_weights(sample_weight))
         if model.memory != "rows":
             opened(model)
 
@@ -121,6 +121,11 @@ def _fast_row_for(model: GenerativeClassifier, y: object, w: object) -> FastRow 
     if held is None or type(held.fast_row) is not FastRow or y is None:
         return None
     return held.fast_row if isinstance(w, (float, int)) and 0 < w <= MOST_WEIGHT else None
+
+
+def _weights(sample_weight: Any) -> list[Any] | None:
+    """The weight of a table of one row. None where it is 1: then networks count in whole numbers."""
+    return None if type(sample_weight) in (float, int) and sample_weight == 1 else [sample_weight]
 
 
 def _weight_of(model: GenerativeClassifier, y: object, sample_weight: float) -> float:
