@@ -22,10 +22,11 @@ using PyTree = std::tuple<Array<std::int32_t, 1>, Array<std::int32_t, 1>, Array<
 
 void make_options(BoostingOptions* self, std::int64_t max_tries, std::int64_t patience, std::int64_t depth,
                   std::int64_t columns, std::int64_t rows, std::int64_t seed, double learning_rate, double pseudo_count,
-                  double ridge, double min_gain, double self_weight, double patience_per_tree) {
+                  double ridge, double min_gain, double self_weight, double patience_per_tree, std::int64_t max_depth) {
   for (const std::int64_t each : {max_tries, patience, columns, rows, seed})
     expect(each >= 0, "sizes must not be negative");
   expect(depth >= 1 && depth <= 15, "depth must lie between 1 and 15");
+  expect(max_depth >= 0 && max_depth <= 15, "max_depth must lie between 0 and 15");
   expect(learning_rate > 0 && learning_rate <= 1, "learning_rate must lie between 0 and 1");
   for (const double each : {pseudo_count, ridge})
     expect(each >= 1e-6 && each <= 1e6, "pseudo_count and ridge must lie between 1e-6 and 1e6");
@@ -43,7 +44,8 @@ void make_options(BoostingOptions* self, std::int64_t max_tries, std::int64_t pa
                              ridge,
                              min_gain,
                              self_weight,
-                             patience_per_tree};
+                             patience_per_tree,
+                             static_cast<std::size_t>(max_depth)};
 }
 
 std::pair<std::vector<PyTree>, double> py_fit_boosting(const std::tuple<Bins, Ints, Flags>& columns,
@@ -108,8 +110,10 @@ void bind_boosting(nb::module_& m) {
       .def("__init__", &make_options, nb::kw_only(), nb::arg("max_tries"), nb::arg("patience"), nb::arg("depth"),
            nb::arg("columns"), nb::arg("rows"), nb::arg("seed"), nb::arg("learning_rate"), nb::arg("pseudo_count"),
            nb::arg("ridge"), nb::arg("min_gain"), nb::arg("self_weight"), nb::arg("patience_per_tree"),
+           nb::arg("max_depth") = 0,
            "max_tries: trees tried. patience, and patience_per_tree more for each tree kept: tries in a row that may\n"
-           "fail. columns, rows: sampled for each tree. self_weight: how much of itself a row's value leaves out.")
+           "fail. columns, rows: sampled for each tree. self_weight: how much of itself a row's value leaves out.\n"
+           "max_depth: up to which the depth grows while deeper trees gain more; at most depth: it stays the same.")
       .def_ro("max_tries", &BoostingOptions::max_tries)
       .def_ro("patience", &BoostingOptions::patience)
       .def_ro("depth", &BoostingOptions::depth)
@@ -121,7 +125,8 @@ void bind_boosting(nb::module_& m) {
       .def_ro("ridge", &BoostingOptions::ridge)
       .def_ro("min_gain", &BoostingOptions::min_gain)
       .def_ro("self_weight", &BoostingOptions::self_weight)
-      .def_ro("patience_per_tree", &BoostingOptions::patience_per_tree);
+      .def_ro("patience_per_tree", &BoostingOptions::patience_per_tree)
+      .def_ro("max_depth", &BoostingOptions::max_depth);
   m.def("fit_boosting", &py_fit_boosting, nb::arg("columns").noconvert(), nb::arg("rows").noconvert(),
         nb::arg("joint").noconvert(), nb::arg("options"),
         "([(column, cut, value), ...], gain): trees whose values are added to joint (rows, classes).\n"

@@ -611,7 +611,7 @@ def test_row_samples_add_up(found: Any, cut: int, seed: int, keep: int) -> None:
     codes, y = np.ascontiguousarray(array[:, :3].T.astype(np.uint8)), array[:, 3].astype(np.int32)
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_sample, "SAMPLE_SIZE", keep)
+        patch.setattr(row_sample, "capacity", lambda _: keep)
         whole = sample_of(codes, y)
         row_sample.check(whole, np.array([3, 4, 2]), 3)
         order = rng.permutation(len(y))
@@ -646,7 +646,7 @@ def test_renumbered_levels_keep_their_hashes(found: Any, order: list[int]) -> No
 
 
 def test_more_rows_than_are_kept(monkeypatch: Any) -> None:
-    monkeypatch.setattr(row_sample, "SAMPLE_SIZE", 50)
+    monkeypatch.setattr(row_sample, "capacity", lambda _: 50)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
     X[:, 0] += 2 * y

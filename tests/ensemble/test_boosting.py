@@ -82,7 +82,7 @@ def corrected(cuts: Any, bins: Any, ordered: Any, rows: Any, J: Any, how: Any) -
     return value, new
 
 
-def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any) -> tuple[list[Any], float]:
+def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any, deepest: int = 0) -> tuple[list[Any], float]:
     """The definition in cpp/core/ensemble/boosting.hpp, row by row and cell by cell."""
     (bins, count, ordered), (y, w, key) = columns, rows
     most, patience, depth, tried, searched, seed = size
@@ -91,6 +91,7 @@ def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any) -> tuple[li
     bins, y, w, key, J = bins[:, here], y[here], w[here], key[here], joint[here].astype(float)
     n, K = J.shape
     order, out, total, failed = list(range(len(bins))), list[Any](), 0.0, 0
+    now, gained = depth, [0.0, 0.0]
     of = [1] if K == 2 else list(range(K))
     for t in range(most):
         if failed >= patience + int(eager * len(out)):
@@ -110,7 +111,7 @@ def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any) -> tuple[li
         telling = np.abs(g[some][:, of]).max(axis=1) >= 1 / len(some) if some else []
         left = np.array(some, dtype=int)[telling]
         cells, score, cuts = np.zeros(len(left), dtype=int), 0.0, list[Any]()
-        for level in range(depth):
+        for level in range(min(now + t % 2 * 2, max(depth, deepest))):
 
             def best_of(j: int) -> tuple[float, int, int]:
                 own, b = (0.0, -1, -1), bins[j, left]  # noqa: B023
@@ -138,6 +139,10 @@ def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any) -> tuple[li
         judges = np.setdiff1d(np.arange(n), some)
         fall = np.log(softmax(new)[judges, y[judges]] / P[judges, y[judges]])
         gain = float(w[judges] @ fall / w[judges].sum()) if cuts and len(judges) else 0.0
+        gained[t % 2] += max(gain, 0.0)
+        if t % 8 == 7:
+            now += 1 if gained[1] > 1.05 * gained[0] else -1
+            now, gained = int(np.clip(now, depth, max(depth, deepest))), [0.0, 0.0]
         if not gain > 0:
             failed += 1
             continue
@@ -172,6 +177,20 @@ def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any)
     assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
     for (_, _, got), (_, _, value) in zip(found, wanted, strict=True):
         np.testing.assert_allclose(got, value, rtol=1e-9, atol=1e-12)
+    assert gain == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_depth_follows_what_gains(K: int) -> None:
+    """Every other tree is deeper, and after eight tries all are if these gained more."""
+    columns, rows, joint = problem(K, 400, K, False)
+    size = (30, 9, 1, 4, 400, 0)
+    found, gain = _core.fit_boosting(
+        columns, rows, joint, _core.BoostingOptions(**dict(zip(FIELDS, (*size, *RATES), strict=True)), max_depth=5)
+    )
+    wanted, total = oracle(columns, rows, joint, size, RATES, 5)
+    assert {len(c) for c, _, _ in wanted} > {1, 3}
+    assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
     assert gain == pytest.approx(total, rel=1e-9)
 
 
@@ -295,7 +314,7 @@ def test_a_search_does_not_end_too_early(monkeypatch: pytest.MonkeyPatch) -> Non
     assert log_loss(now, new, truth) < log_loss(before, new, truth)
 
 
-def test_many_rows_are_searched_less_often_and_with_more_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_searched_less_often_with_more_patience_and_depth(monkeypatch: pytest.MonkeyPatch) -> None:
     """What few rows gain by several searches, many gain by fewer that go on after more tries that fail."""
     sizes = list[Any]()
     find = _core.fit_boosting
@@ -305,11 +324,12 @@ def test_many_rows_are_searched_less_often_and_with_more_patience(monkeypatch: p
         return find(*args)
 
     monkeypatch.setattr(boosting._core, "fit_boosting", spied)
-    for n, runs, patience in ((600, 6, 5), (3000, 5, 5), (8000, 2, 9)):
+    for n, runs, patience, depth in ((600, 6, 5, 6), (3000, 5, 5, 6), (8000, 2, 9, 6), (9000, 1, 12, 12)):
         sizes.clear()
         X, y = pairs(n)
+        X = np.column_stack([X, np.random.default_rng(0).random(n)])  # no two rows are alike
         tb.BayesClassifier(members=2, parts=("networks", "boosting")).fit(X, y)
-        assert {size.patience for size in sizes} == {patience}
+        assert {(size.patience, size.max_depth) for size in sizes} == {(patience, depth)}
         assert len(sizes) == runs
 
 

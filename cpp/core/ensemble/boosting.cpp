@@ -15,6 +15,31 @@
 namespace tb {
 namespace {
 
+// The depth of each tree. Every other tree is deeper; after some tries the depth moves to where more was gained.
+class TreeDepth {
+ public:
+  explicit TreeDepth(const BoostingOptions& s)
+      : least_(s.depth), most_(std::max(s.depth, s.max_depth)), now_(s.depth) {}
+
+  std::size_t of(std::size_t t) const { return std::min(now_ + (t % 2 == 0 ? 0 : kDeeper), most_); }
+
+  void add(std::size_t t, double gain) {
+    (t % 2 == 0 ? usual_ : deeper_) += gain;
+    if (t % kTries + 1 < kTries) return;
+    if (deeper_ > kWorth * usual_)
+      now_ = std::min(now_ + 1, most_);
+    else if (now_ > least_)
+      --now_;
+    usual_ = deeper_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kDeeper = 2, kTries = 8;
+  static constexpr double kWorth = 1.05;  // deeper trees take longer
+  std::size_t least_, most_, now_;
+  double usual_ = 0, deeper_ = 0;
+};
+
 class BoostingSearch {
  public:
   BoostingSearch(const BoostingData& p, const BoostingOptions& s)
@@ -23,6 +48,7 @@ class BoostingSearch {
         K_(p.classes),
         gradients_(K_ == 2 ? 1 : K_),
         padded_gradients_(padded_gradients(gradients_)),
+        depth_(s),
         is_paired_(gradients_ <= kPairedGradients),
         scratch_(static_cast<std::size_t>(threads())) {
     for (std::size_t r = 0; r < p.rows; ++r) {
@@ -49,8 +75,12 @@ class BoostingSearch {
     for (std::size_t i = 0; i < row_.size(); ++i) {
       for (std::size_t c = 0; c < K_; ++c) joint_.data()[c * padded_rows_ + i] = p.joint[row_[i] * K_ + c];
     }
-    bin_.resize(p.columns * row_.size());
-    for (std::size_t j = 0; j < p.columns; ++j) {
+    bins_ = p.bin;
+    if (row_.size() < p.rows) {
+      bin_.resize(p.columns * row_.size());
+      bins_ = bin_.data();
+    }
+    for (std::size_t j = 0; j < p.columns && !bin_.empty(); ++j) {
       for (std::size_t i = 0; i < row_.size(); ++i) bin_[j * row_.size() + i] = p.bin[j * p.rows + row_[i]];
     }
     node_.resize(padded_rows_);
@@ -71,13 +101,15 @@ class BoostingSearch {
     accept();
     std::size_t failed = 0;
     for (std::size_t t = 0; t < options_.max_tries && failed < patience(out.trees.size()); ++t) {
-      ObliviousTree one = grow(t);
+      ObliviousTree one = grow(t, depth_.of(t));
       double gain = 0;
       if (one.column.empty() || !((gain = evaluate(one)) > 0.0)) {
         ++failed;
+        depth_.add(t, 0.0);
         continue;
       }
       failed = 0;
+      depth_.add(t, gain);
       out.gain += gain;
       out.trees.push_back(std::move(one));
       accept();
@@ -92,14 +124,14 @@ class BoostingSearch {
 
   // --- the cuts of one tree ---
 
-  ObliviousTree grow(std::size_t t) {
+  ObliviousTree grow(std::size_t t, std::size_t depth) {
     pick_rows(t);
     const std::size_t some = pick_columns(t);
     drop_settled_rows();
     ObliviousTree out;
     const std::size_t m = sampled_.size();
     if (is_paired_)
-      paired_blocks_.read(data_, gradients_, bin_.data(), row_.size(), column_.data(), some, sampled_);
+      paired_blocks_.read(data_, gradients_, bins_, row_.size(), column_.data(), some, sampled_);
     else
       read_sample_bins(some);
     order_.resize(m + 1), next_order_.resize(m + 1),
@@ -107,7 +139,7 @@ class BoostingSearch {
     std::iota(order_.begin(), order_.end(), 0u);
     start_ = {0, static_cast<std::uint32_t>(m)};
     double score = 0;
-    for (std::size_t l = 0; l < options_.depth; ++l) {
+    for (std::size_t l = 0; l < depth; ++l) {
       best_.assign(some, Cut{});
       const auto ridge = static_cast<float>(std::max(scale_ * options_.ridge, 1e-18));  // its square must be above 0
       const TreeCells cells{start_.size() - 1, start_.data(), order_.data(), gradient_.data(), gradients_, ridge};
@@ -128,7 +160,7 @@ class BoostingSearch {
       out.column.push_back(most->column);
       out.cut.push_back(most->at);
       const auto k = static_cast<std::size_t>(most - best_.data());
-      if (l + 1 == options_.depth) break;
+      if (l + 1 == depth) break;
       if (is_paired_)
         split_cells(*most, paired_blocks_.near(k));
       else
@@ -243,7 +275,7 @@ class BoostingSearch {
 
   // What stands in sample_bin_ for rows that take no part: behind all bins.
   std::uint8_t none_of(std::size_t column) const { return static_cast<std::uint8_t>(data_.bins[column]); }
-  const std::uint8_t* bins_of(std::size_t column) const { return bin_.data() + column * row_.size(); }
+  const std::uint8_t* bins_of(std::size_t column) const { return bins_ + column * row_.size(); }
 
   // The best cut of each of some columns.
   void find_cuts(std::size_t first, std::size_t end, const TreeCells& cells, Aligned<float>& space) {
@@ -368,9 +400,10 @@ class BoostingSearch {
   const BoostingOptions& options_;
   std::size_t K_;
   std::size_t gradients_, padded_gradients_;  // of two classes one gradient implies the other
-  bool is_paired_;                            // few gradients: paired_blocks_ finds the cuts
-  double scale_ = 1;                          // of gradients, so that weights of any size fit a float
-  std::vector<Aligned<float>> scratch_;       // of each thread
+  TreeDepth depth_;
+  bool is_paired_;                       // few gradients: paired_blocks_ finds the cuts
+  double scale_ = 1;                     // of gradients, so that weights of any size fit a float
+  std::vector<Aligned<float>> scratch_;  // of each thread
 
   // Rows that take part. Arrays of padded_rows_ are (classes, padded_rows_) or (padded_rows_).
   std::vector<std::uint32_t> row_, y_;
@@ -383,7 +416,8 @@ class BoostingSearch {
   double holdout_total_ = 0;
   std::vector<std::uint16_t> node_;
   std::vector<std::uint8_t> missing_;  // a bin was missing: the row left the tree
-  std::vector<std::uint8_t> bin_;      // (columns, rows)
+  std::vector<std::uint8_t> bin_;      // (columns, rows), unless those of the data
+  const std::uint8_t* bins_ = nullptr;
 
   // The sample of rows and columns on which the cuts of a tree are searched.
   std::vector<std::uint8_t> in_sample_;

@@ -17,7 +17,7 @@ namespace tb {
 struct BoostingOptions {
   std::size_t max_tries;  // trees that are tried
   std::size_t patience;   // tries in a row that may fail before the search ends …
-  std::size_t depth;      // 1 to 15
+  std::size_t depth;      // 1 to 15: that of the first trees
   std::size_t columns;    // sampled for each tree
   std::size_t rows;       // on which cuts are searched, at most
   std::uint64_t seed;     // of the samples of rows and columns
@@ -26,6 +26,7 @@ struct BoostingOptions {
   double min_gain;                 // how much a cut must raise the score
   double self_weight = 1.0;        // how much of itself a row's value leaves out
   double patience_per_tree = 0.0;  // … and so many more for each tree that was kept
+  std::size_t max_depth = 0;       // up to which the depth follows what gains; at most `depth`: it stays the same
 };
 
 struct BoostingData {

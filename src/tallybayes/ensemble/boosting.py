@@ -1,7 +1,8 @@
 """Gradient-boosted oblivious trees (Friedman 2001; Prokhorenkova et al. 2018) on the residuals of the stack.
 
 Components that look at a few columns at a time and add up cannot learn a rule of many columns without noise, nor a
-threshold that several sensors cross together. An oblivious tree of up to DEPTH splits adds to the score of class c
+threshold that several sensors cross together. An oblivious tree of up to DEPTH splits, or MAX_DEPTH
+where rows are many, adds to the score of class c
     value(leaf, c) = LEARNING_RATE · log (n_c + PRIOR_ROWS) / (e_c + PRIOR_ROWS),
 with n_c the sampled rows of class c in the leaf and e_c the number expected there, the sum of P(c) over its rows.
 Splits are searched on one half of the rows, and a tree is kept only if it lowers the log-loss of the other half. Trees
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _Tree = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
 
 NO_BIN = 255
-DEPTH = 6  # splits of one tree
+DEPTH = 6  # splits of one tree; of the first trees where there are many rows
 LEARNING_RATE = 0.3  # shrinkage of each tree
 PRIOR_ROWS = 1.0  # pseudo-rows in each leaf, observed and expected alike
 SPLIT_RIDGE = 1.0  # of the Newton score of a split
@@ -46,6 +47,10 @@ SEARCH_ROWS = 4000  # on which splits are searched
 COLUMN_FACTOR = 3.0  # times √columns are candidates for one tree
 MIN_BINS, MAX_BINS, ROWS_PER_BIN = 64, 254, 32  # histogram bins of a column, between which it may be split
 MAX_RUNS, RUN_ROWS = 6, 16_000  # searches that are averaged: at most, and so that all see so many rows together
+# More than MANY_ROWS are searched once, on more of them, by deeper trees where these gain. The part of itself that a
+# row leaves in its leaf makes small leaves seem better than they are, so it is smaller.
+MANY_ROWS, MANY_SEARCH_ROWS, MAX_DEPTH = 8000, 16_000, 12
+MANY_LEARNING_RATE, MANY_OWN_SHARE = 0.4, 0.95
 MIN_LEVEL_ROWS = 5  # of a category's level that may be split off
 
 
@@ -138,8 +143,8 @@ def boost(rows: BoostingRows, joint: Floats, effort: int) -> tuple[BoostedTrees 
     """Trees on the residuals of `joint` (LOO, rows × classes), and by how much they lower the mean log-loss.
 
     Few rows are searched several times with other halves and the trees averaged, which removes what one search finds
-    by chance. Many rows are searched less often, with more patience. effort: multiplies the tries; beyond twice as many
-    searches nothing is gained.
+    by chance. Many rows are searched less often, with more patience and, where it gains, depth. effort: multiplies the
+    tries; beyond twice as many searches nothing is gained.
     """
     used, longer = max(int((rows.w > 0).sum()), 1), effort > 1
     most = int(np.clip(used // ROWS_PER_BIN, MIN_BINS, MAX_BINS))
@@ -150,7 +155,8 @@ def boost(rows: BoostingRows, joint: Floats, effort: int) -> tuple[BoostedTrees 
     labelled = (rows.y, np.ascontiguousarray(rows.w, dtype=np.float64), rows.key)
     start = np.ascontiguousarray(joint, dtype=np.float64)
     usual = int(np.clip(RUN_ROWS // used, 1, MAX_RUNS))
-    fewer, runs = MAX_RUNS / usual, usual * (1 + longer)
+    many = used > MANY_ROWS
+    fewer, runs = MAX_RUNS / usual, 1 if many else usual * (1 + longer)
     patience = round(PATIENCE * (fewer if longer else fewer**0.5))
     found, gain = list[_Tree](), 0.0
     for run in range(runs):
@@ -159,14 +165,15 @@ def boost(rows: BoostingRows, joint: Floats, effort: int) -> tuple[BoostedTrees 
             patience=patience,
             depth=DEPTH,
             columns=columns,
-            rows=SEARCH_ROWS,
+            rows=MANY_SEARCH_ROWS if many else SEARCH_ROWS,
             seed=run,
-            learning_rate=LEARNING_RATE,
+            learning_rate=MANY_LEARNING_RATE if many else LEARNING_RATE,
             pseudo_count=PRIOR_ROWS,
             ridge=SPLIT_RIDGE,
             min_gain=MIN_SPLIT_SCORE,
-            self_weight=OWN_SHARE,
+            self_weight=MANY_OWN_SHARE if many else OWN_SHARE,
             patience_per_tree=PATIENCE_PER_TREE,
+            max_depth=MAX_DEPTH if many else DEPTH,
         )
         own, fell = _core.fit_boosting((bin_of, bins, rows.numeric), labelled, start, options)
         found += own

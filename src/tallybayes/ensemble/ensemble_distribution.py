@@ -211,12 +211,14 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         assert isinstance(data, Coded)
         single, sizes = count_levels(data, y, w, K)
         tokens = self.tokens.of_levels(data.known, sizes)
-        sample, (chains, gaussian) = row_sample.empty_sample(sizes), self.no_counts(K, w is not None)
+        found, (chains, gaussian) = [row_sample.empty_sample(sizes)], self.no_counts(K, w is not None)
         for span, codes, _ in packed(data, sizes):
             here, part = y[span], None if w is None else w[span]
-            sample = row_sample.combined(sample, row_sample.sample_of(codes, sizes, tokens, here, part))
+            found.append(row_sample.candidates(codes, sizes, tokens, here, part))
+            if sum(len(each.label) for each in found) > 2 * row_sample.capacity(len(sizes)):
+                found = [row_sample.union(found)]
             gaussian = self.count(codes, here, part, chains, gaussian)
-        return EnsembleStatistics.of(single, sizes, sample, chains, gaussian)
+        return EnsembleStatistics.of(single, sizes, row_sample.union(found), chains, gaussian)
 
     def no_counts(self, K: int, weights: bool) -> tuple[Array, gaussian_copula.Statistics]:
         """The counts of the chains and the moments of no rows."""

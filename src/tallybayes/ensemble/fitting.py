@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
 
 CONCENTRATION_ROWS = 1000  # rows that choose the concentrations
+STACKING_ROWS = 20_000  # rows that choose the stacking weights
 MAX_META_NUMBERS = 1 << 26  # numbers in the meta-features of the validation rows
 MAX_STEP_PRODUCTS = 1.2e9  # multiplications in one Newton step of the stacking weights
 TEMPERATURE_ROWS = 2000
@@ -40,6 +41,10 @@ class ValidationRows(NamedTuple):
     start: Floats
     prior: Floats
 
+    def first(self, m: int) -> ValidationRows:
+        """The first m rows."""
+        return ValidationRows(self.codes[:, :m], self.y[:m], self.unit[:m], self.w[:m], self.start[:m], self.prior)
+
 
 def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> EnsembleParams:
     """The parameters of these statistics, with everything chosen.
@@ -49,8 +54,8 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
     order = class_order(s.sample, base.K)
     rank = np.argsort(order)
     counts, s, class_weight = s.chains, _in_class_order(s, order, rank), base.class_weight[order]
-    m = _validation_size(ensemble, s, base.K)
-    codes, y, w = np.ascontiguousarray(s.sample_codes[:, :m]), s.sample_label[:m], s.sample_weight[:m]
+    m, scored = _validation_size(ensemble, s, base.K), _scored_size(ensemble, s, base.K)
+    codes, y, w = np.ascontiguousarray(s.sample_codes[:, :scored]), s.sample_label[:scored], s.sample_weight[:scored]
     unit = np.minimum(w, 1.0)
     used = class_weight[y] * (1 - 1e-9) > unit  # the only row of a class has no leave-one-out prediction
     stage("choosing concentrations of back-off")
@@ -65,18 +70,20 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
     if (order != np.arange(base.K)).any():
         for own in terms:
             own[:] = own[:, order]  # one by one: together they may take much memory
-    terms = class_trees.average(ensemble, terms, s.sample_key[:m])
+    terms = class_trees.average(ensemble, terms, s.sample_key[:scored])
     prior = smooth_prior(class_weight)
-    rows = ValidationRows(codes, y, unit, w * used, np.tile(prior, (m, 1)), np.exp(prior))
+    rows = ValidationRows(codes, y, unit, w * used, np.tile(prior, (scored, 1)), np.exp(prior))
     others = _other_components(ensemble, s, terms, rows)
     stage("stacking")
-    stack = _stack(ensemble, terms, rows, others.target_encoding is not None)
+    stack = _stack(ensemble, np.ascontiguousarray(terms[:, :m]), rows.first(m), others.target_encoding is not None)
     joint = rows.start + stack.biases + _core.weighted_terms(terms, stack.weights)
-    estimated, trees, gain = stacking.mean_loss(stacking.row_losses(joint, y), rows.w), None, 0.0
+    estimated, trees, gain = stacking.mean_loss(stacking.row_losses(joint[:m], y[:m]), rows.w[:m]), None, 0.0
     if stack.cross_fitted is not None:
         if ensemble.boosting and used.sum() >= stacking.MIN_ROWS_TO_TUNE:
             stage("boosting")
-            trees, gain = boosting.boost(_boosting_rows(ensemble, s, rows), stack.cross_fitted.joint, ensemble.boosting)
+            joint[:m] = stack.cross_fitted.joint  # the others had no part in the weights
+            del terms
+            trees, gain = boosting.boost(_boosting_rows(ensemble, s, rows), joint, ensemble.boosting)
             trees = trees and trees.times(ensemble.weight)
         estimated = stacking.expected_loss(stack.cross_fitted.estimate, estimated.loss, gain)
     weights, biases = ensemble.weight * stack.weights, ensemble.weight * stack.biases[rank]
@@ -85,7 +92,7 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
         **fields_of(base), **others._asdict(), concentrations=concentrations, logs=_logs(ensemble, counts, logs),
         boosting=trees, weights=weights, biases=biases,
         chain_weights=weights[_feature_of_chain(ensemble)] * ensemble.chain_share, ridge=stack.ridge,
-        steps=stack.steps, loss=estimated.loss, loss_error=estimated.error, validation_rows=int(used.sum()),
+        steps=stack.steps, loss=estimated.loss, loss_error=estimated.error, validation_rows=int(used[:m].sum()),
     )  # fmt: skip
 
 
@@ -153,12 +160,17 @@ def _boosting_rows(ensemble: Ensemble, s: EnsembleStatistics, rows: ValidationRo
     return boosting.BoostingRows(rows.codes, s.sizes, numeric, complete, *labelled, ensemble.tokens)
 
 
-def _validation_size(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:
-    """How many rows of the sample choose: as many as memory and time allow."""
+def _scored_size(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:
+    """How many rows of the sample have leave-one-out predictions: as many as memory allows."""
     features = sum(part.size for part in ensemble.components)
-    m = min(len(s.sample_label), max(200, MAX_META_NUMBERS // ((features + 1) * K)))
+    return min(len(s.sample_label), max(200, MAX_META_NUMBERS // ((features + 1) * K)))
+
+
+def _validation_size(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:
+    """How many of these choose the stacking weights: as many as time allows."""
+    features = sum(part.size for part in ensemble.components)
     by_time = int(MAX_STEP_PRODUCTS / (K * features**2)) if ensemble.weighting == "features" else 0
-    return min(m, max(TEMPERATURE_ROWS, by_time))
+    return min(_scored_size(ensemble, s, K), STACKING_ROWS, max(TEMPERATURE_ROWS, by_time))
 
 
 def again(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams, p: EnsembleParams) -> EnsembleParams:

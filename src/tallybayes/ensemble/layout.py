@@ -22,7 +22,7 @@ from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 from tallybayes.ensemble.gaussian_copula import MAX_DIMENSIONS, NormalScores, indicators, normal_scores, scores_of
 from tallybayes.ensemble.naive import add_naive
 from tallybayes.ensemble.networks import add_networks
-from tallybayes.ensemble.row_sample import RowSample
+from tallybayes.ensemble.row_sample import RowSample, first_rows
 from tallybayes.errors import OptionError
 from tallybayes.utils.array_types import Array, Floats
 
@@ -34,6 +34,7 @@ INFORMATION_BINS = 6  # of a column, for mutual information
 MIN_CANDIDATES = 8  # columns that may be parents, however many columns there are
 MANY_LEVELS = 10  # of a category, above which it has a target encoding
 REDUNDANT = 0.95  # rank correlation from which two numbers share their stacking weights
+LAYOUT_ROWS = 8000  # of the row sample, which find redundant columns and grow class trees
 MAX_GROUPS = 64  # stacking weights of one component; of more columns, similarly informative ones share one
 FIELDS: dict[str, type[np.generic]] = {  # arrays that are gathered for an Ensemble
     "binning_column": np.int32, "binning_map": np.uint8, "binning_size": np.int64, "binning_bins": np.int32,
@@ -221,7 +222,7 @@ class Draft:
 
 def lay_out(columns: Columns, recipe: Recipe, batches: Batches, sample: RowSample, seed: int) -> dict[str, Any]:
     """The fields of an Ensemble of these columns."""
-    recipe = recipe.suited_to(columns)
+    recipe, sample = recipe.suited_to(columns), first_rows(sample, LAYOUT_ROWS)
     draft = Draft(columns, recipe, information(columns, batches), seed, redundant_groups(columns, sample.codes))
     add_networks(draft)
     add_naive(draft)

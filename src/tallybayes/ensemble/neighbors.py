@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 NEIGHBORS = (4, 8, 16, 32, 64)  # k, to choose from
 PSEUDO_COUNTS = (0.1, 0.3, 1.0, 3.0)  # r, to choose from
 MIN_ROWS = 10
-MAX_NUMBERS = 1 << 23  # rows × dimensions of the sample; a larger one is not searched
+SEARCHED_ROWS = 8000  # of the row sample, among which neighbours are searched
+MAX_NUMBERS = 1 << 23  # searched rows × dimensions; more are not searched
 MAX_METRIC_DIMENSIONS = 200  # up to which the covariance within classes is tried
 METRIC_SHRINKAGE = 0.2  # of that covariance towards its diagonal
 SELECTION_ROWS = 2000  # rows that choose k, r and the metric
@@ -56,7 +57,7 @@ class NearestRows(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Neighbors(Record):
     """normal_scores: of the columns; root: triangular root of the metric or None; codes, label, weight: the row
-    sample; prior: π; k and pseudo_count: see above."""
+    sample's first rows; prior: π; k and pseudo_count: see above."""
 
     normal_scores: gaussian_copula.NormalScores
     root: Floats | None
@@ -102,7 +103,8 @@ class Neighbors(Record):
 
     def again(self, s: EnsembleStatistics) -> Neighbors:
         """The same choices over another row sample."""
-        return replace(self, codes=s.sample_codes, label=s.sample_label, weight=s.sample_weight)
+        codes, label, weight = _searched(s)
+        return replace(self, codes=codes, label=label, weight=weight)
 
     def export(self, weight: float) -> Json:
         """As exports hold it."""
@@ -134,25 +136,34 @@ def choose(
 
     None where there is nothing to search.
     """
-    line, count = _scores(s, *columns), len(s.sample_label)
+    line, sample = _scores(s, *columns), _searched(s)
+    label, weight = sample[1:]
+    count = len(label)
     if count < MIN_ROWS or not 0 < len(line.column) * count <= MAX_NUMBERS:
         return None
-    z, m = np.ascontiguousarray(line.read(s.sample_codes)), len(y)
+    m = len(y)
+    z = np.ascontiguousarray(line.read(s.sample_codes[:, : max(m, count)]))
+    own = np.where(np.arange(m) < count, np.arange(m), -1).astype(np.int32)
     few, K = slice(0, SELECTION_ROWS), len(prior)
     pull = (TEMPERATURE_PULL, TEMPERATURE_CENTRE, 0.02)
-    sample = (s.sample_codes, s.sample_label, s.sample_weight)
     found = list[tuple[float, Neighbors, NearestRows]]()
-    for root in _metrics(z, s.sample_label, s.sample_weight, K):
+    for root in _metrics(z[:count], label, weight, K):
         one = Neighbors(line, root, *sample, prior, NEIGHBORS[0], PSEUDO_COUNTS[0])
-        near = _without(one.nearest(z[:m], NEIGHBORS[-1] + 2), np.arange(m, dtype=np.int32), unit)
+        near = _without(one.nearest(z[:m], NEIGHBORS[-1] + 2), own, unit)
         selection = near.first(SELECTION_ROWS)
         for k in [k for k in NEIGHBORS if k < count - 1]:
-            weights = _class_weights(selection, k, s.sample_label, K)
+            weights = _class_weights(selection, k, label, K)
             for r in PSEUDO_COUNTS:
                 loss = tempered(start[few], _log_lift(weights, r, prior), y[few], w[few], *pull)[1]
                 found.append((loss, replace(one, k=k, pseudo_count=r), near))
     _, best, near = min(found, key=lambda each: each[0])
     return best, best.terms(near)
+
+
+def _searched(s: EnsembleStatistics) -> tuple[Array, NDArray[np.int32], Floats]:
+    """Codes, classes and weights of the rows that may be neighbours."""
+    count = min(SEARCHED_ROWS, len(s.sample_label))
+    return np.ascontiguousarray(s.sample_codes[:, :count]), s.sample_label[:count], s.sample_weight[:count]
 
 
 def _scores(s: EnsembleStatistics, numeric: Array, tokens: ContentTokens) -> gaussian_copula.NormalScores:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from tallybayes.ensemble.layout import Draft, Information
 
 NO_BIN = 255
-MAX_CELLS = 1 << 26  # counts of all chains
+MAX_CELLS = 1 << 26  # counts of all chains …
+MANY_ROWS, MANY_ROWS_CELLS = 8000, 1 << 23  # … and of many rows, whose finer structure boosting learns
 MAX_CHAIN_CELLS, MIN_CHAIN_CELLS = 1 << 19, 64  # counts of one chain
 FEW_ROWS_CELLS = 4096  # counts that one chain may have however few rows there are
 FINE_BINS, FINE_ROWS = 40, 10_000  # bins of a number at most, where every class has so many rows
@@ -79,8 +80,9 @@ def _chain_cells(draft: Draft) -> int:
     """How many counts, over all classes, one chain may have."""
     recipe, columns = draft.recipe, draft.columns
     rows = min(recipe.cells_per_row, recipe.cells_per_row_and_class * columns.K) * float(columns.weight.sum())
+    most = MANY_ROWS_CELLS if recipe.boosting and float(columns.weight.sum()) > MANY_ROWS else MAX_CELLS
     chains = max(1, (recipe.networks + recipe.uniform_networks) * columns.d)
-    return int(max(min(max(rows, FEW_ROWS_CELLS), MAX_CHAIN_CELLS, MAX_CELLS // chains), MIN_CHAIN_CELLS))
+    return int(max(min(max(rows, FEW_ROWS_CELLS), MAX_CHAIN_CELLS, most // chains), MIN_CHAIN_CELLS))
 
 
 def _affordable(parents: Array, useful: Array, bins: Array, K: int, limit: int) -> NDArray[np.bool_]:

@@ -1,9 +1,10 @@
 """Row sample: a mergeable bottom-k sample by hash (Cohen & Kaplan 2007).
 
-The sample holds the rows with the SAMPLE_SIZE smallest hashes of their values. Equal rows of a class are one entry
-with the sum of their weights. So the sample does not depend on the order of rows, a row of weight 2 equals the row
-twice, and the sample of a union is the combination of the samples. Up to SAMPLE_SIZE distinct rows it holds all of
-them, and forgetting is exact; beyond, a row that was left out does not return when others are forgotten.
+The sample holds the rows with the smallest hashes of their values, as many as SAMPLE_BYTES have room for at one byte a
+code. Equal rows of a class are one entry with the sum of their weights. So the sample does not depend on the order of
+rows, a row of weight 2 equals the row twice, and the sample of a union is the combination of the samples. Up to
+capacity() distinct rows it holds all of them, and forgetting is exact; beyond, a row that was left out does not return
+when others are forgotten. Its first rows are a smaller sample of the same kind.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from tallybayes.utils.array_types import Array
 
 Codes = np.dtype[np.uint8] | np.dtype[np.uint16] | np.dtype[np.uint32]
 
-SAMPLE_SIZE = 8000
+SAMPLE_BYTES = 1 << 26  # of codes, classes, weights and hashes
+MIN_ROWS = 8000  # that are sampled however many columns there are
+ROW_BYTES = 20  # class, weight and hash of one row
+
+
+def capacity(columns: int) -> int:
+    """How many distinct rows a sample of so many columns holds at most."""
+    return max(MIN_ROWS, SAMPLE_BYTES // (columns + ROW_BYTES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,40 +54,60 @@ def empty_sample(sizes: Array) -> RowSample:
 
 def sample_of(codes: Array, sizes: Array, tokens: list[NDArray[np.uint64]], y: Array, w: Array | None) -> RowSample:
     """The sample of packed codes (columns, rows); rows without a class or a weight are left out."""
+    return deduplicated(candidates(codes, sizes, tokens, y, w))
+
+
+def candidates(codes: Array, sizes: Array, tokens: list[NDArray[np.uint64]], y: Array, w: Array | None) -> RowSample:
+    """The rows that may be in the sample, in their own order."""
+    most = capacity(len(codes))
     at = np.flatnonzero(y >= 0 if w is None else (y >= 0) & (w > 0))
     key = hashes(codes, tokens)[at]
-    if len(at) > 4 * SAMPLE_SIZE:  # at most SAMPLE_SIZE distinct hashes stay
+    if len(at) > 4 * most:  # at most so many distinct hashes stay
         distinct = np.unique(key)
-        if len(distinct) > SAMPLE_SIZE:
-            at, key = at[key <= distinct[SAMPLE_SIZE - 1]], key[key <= distinct[SAMPLE_SIZE - 1]]
+        if len(distinct) > most:
+            at, key = at[key <= distinct[most - 1]], key[key <= distinct[most - 1]]
     rows = retyped(codes[:, at], code_type(sizes))
     weight = np.ones(len(at)) if w is None else w[at]
-    return deduplicated(RowSample(rows, y[at], weight, key))
+    return RowSample(rows, y[at], weight, key)
 
 
 def deduplicated(s: RowSample) -> RowSample:
-    """Equal rows (by hash and class) as one; rows whose weights cancel are dropped; at most SAMPLE_SIZE."""
-    order = np.lexsort((s.label, s.key))
+    """Equal rows (by hash and class) as one; rows whose weights cancel are dropped; at most capacity()."""
+    order = np.argsort(s.key, kind="stable")  # which is fast where two samples follow one another
+    equal = s.key[order[1:]] == s.key[order[:-1]]
+    ties = order[tied := np.append(equal, False) | np.insert(equal, 0, False)] if len(order) else order
+    if len(ties):
+        order[tied] = ties[np.lexsort((s.label[ties], s.key[ties]))]
     key, label = s.key[order], s.label[order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (key[1:] != key[:-1]) | (label[1:] != label[:-1])
     own, place = s.weight[order], np.cumsum(new) - 1
     weight, scale = np.bincount(place, weights=own), np.bincount(place, weights=np.abs(own))
-    left = np.flatnonzero(weight > 1e-9 * scale)[:SAMPLE_SIZE]
+    left = np.flatnonzero(weight > 1e-9 * scale)[: capacity(len(s.codes))]
     return replace(picked(s, order[new][left]), weight=weight[left].astype(np.float64, copy=False))
 
 
 def combined(a: RowSample, b: RowSample, sign: int = 1) -> RowSample:
     """The sample of the union of a and b, or of a without b (sign = -1)."""
-    kind = np.promote_types(a.codes.dtype, b.codes.dtype)
-    rows = np.concatenate([retyped(a.codes, kind), retyped(b.codes, kind)], axis=1)
-    weight = np.concatenate([a.weight, sign * b.weight])
-    return deduplicated(RowSample(rows, np.concatenate([a.label, b.label]), weight, np.concatenate([a.key, b.key])))
+    return union([a, b if sign > 0 else replace(b, weight=-b.weight)])
+
+
+def union(many: Sequence[RowSample]) -> RowSample:
+    """The sample of all of these rows."""
+    kind = np.result_type(*(s.codes.dtype for s in many))
+    codes = np.concatenate([s.codes if s.codes.dtype == kind else retyped(s.codes, kind) for s in many], axis=1)
+    label, weight, key = ([getattr(s, name) for s in many] for name in ("label", "weight", "key"))
+    return deduplicated(RowSample(codes, np.concatenate(label), np.concatenate(weight), np.concatenate(key)))
 
 
 def picked(s: RowSample, which: Array) -> RowSample:
     """Some of the rows."""
     return RowSample(np.ascontiguousarray(s.codes[:, which]), s.label[which], s.weight[which], s.key[which])
+
+
+def first_rows(s: RowSample, count: int) -> RowSample:
+    """The smaller sample of so many rows."""
+    return s if len(s.label) <= count else picked(s, np.arange(count))
 
 
 def with_classes(s: RowSample, to: Array) -> RowSample:
@@ -103,7 +131,12 @@ def check(s: RowSample, sizes: Array, K: int) -> None:
     """Raise ValueError if a file does not hold a row sample."""
     codes, label, weight, key = s.codes, s.label, s.weight, s.key
     m = len(label)
-    if codes.dtype.kind != "u" or codes.dtype.itemsize > 4 or codes.shape != (len(sizes), m) or m > SAMPLE_SIZE:
+    if (
+        codes.dtype.kind != "u"
+        or codes.dtype.itemsize > 4
+        or codes.shape != (len(sizes), m)
+        or m > capacity(len(sizes))
+    ):
         raise ValueError("'sample_codes' are not codes of the columns")
     if label.dtype != np.int32 or label.shape != (m,) or ((label < 0) | (label >= K)).any():
         raise ValueError("'sample_label' does not hold classes")

@@ -80,7 +80,7 @@ class BayesClassifier(GenerativeClassifier):
     stacked by a ridge logistic regression on their leave-one-out predictions; gradient-boosted oblivious trees fit the
     residuals. With effort='best' k-nearest neighbours or class trees take part too. Networks, naive Bayes and the
     discriminant are generative and kept as sufficient statistics; stacking, trees, neighbours and boosting are chosen
-    on a sample of at most 8,000 rows.
+    on a sample of the rows, at most 64 MB of codes.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ class BayesClassifier(GenerativeClassifier):
     verbose : bool, default=False
         Whether fit shows progress on standard error.
     memory : {'sample', 'rows'}, default='sample'
-        'sample' keeps sufficient statistics and up to 8,000 distinct rows, binned, on which weights, trees and
-        neighbours are chosen again after each change; bins and networks stay as chosen at the fit. 'rows' keeps every
+        'sample' keeps sufficient statistics and a sample of distinct rows, binned, at most 64 MB at one byte a value
+        (1.3 million rows of 30 columns), on which weights, trees and neighbours are chosen again after each change; bins and networks stay as chosen at the fit. 'rows' keeps every
         row, in the file too: after any ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on
         the rows that are left.
 
