@@ -129,9 +129,9 @@ class BayesClassifier(GenerativeClassifier):
         Whether fit shows progress on standard error.
     memory : {'sample', 'rows'}, default='sample'
         'sample' keeps sufficient statistics and a sample of distinct rows, binned, at most 64 MB at one byte a value
-        (1.3 million rows of 30 columns), on which weights, trees and neighbours are chosen again after each change; bins and networks stay as chosen at the fit. 'rows' keeps every
-        row, in the file too: after any ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on
-        the rows that are left.
+        (1.3 million rows of 30 columns), on which weights, trees and neighbours are chosen again after each change;
+        bins and networks stay as chosen at the fit. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
