@@ -53,7 +53,7 @@ test-slow: .venv/.package .venv/.web sanitize-thread ## all examples and grids o
 	TALLYBAYES_THOROUGH=1 $(BIN)/python -m pytest -n 2
 
 test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chromium, if it may
-	$(BIN)/python -m pytest tests/web tests/reports/test_reports.py
+	TALLYBAYES_WEB=1 $(BIN)/python -m pytest tests/web tests/serve/test_page.py tests/reports/test_reports.py
 
 test-engines: .venv/.engines ## what needs a server, started for real: PostgreSQL, Spark (local, a cluster, Connect)
 	TALLYBAYES_ENGINES=1 $(BIN)/python -m pytest -n 2 tests/engines tests/serve/test_postgres.py
@@ -186,7 +186,7 @@ $(BIN)/python:
 # What drives the browser, and the browser itself, of the system: only root may install that. Tests say if it is not there.
 .venv/.web: .venv/.package
 	$(PIP) $(call wants,['project']['optional-dependencies']['web'])
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium; } \
+	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium; } \
 	  || echo "No Chromium, and it cannot be installed: the tests of pages are skipped."
 	@touch $@
 

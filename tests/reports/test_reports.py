@@ -16,7 +16,8 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.errors import LabelError, OptionError, TableError
-from tallybayes.reports import page, performance, predicted_rows, report, slices, verdict
+from tallybayes.reports import page, performance, pictures, predicted_rows, report, slices, verdict
+from tallybayes.reports.usual_row import usual_values
 from tests.every_estimator import ESTIMATORS, LEARNED, labels, mixed
 
 EVERY = {**ESTIMATORS, **LEARNED}
@@ -322,3 +323,33 @@ def test_curves_slices_and_associations() -> None:
     assert re.search(r"standard errors above job b \d+", first)
     assert "Cumulative gains" in shown
     assert "precision" in shown
+
+
+def test_a_text_shows_its_most_telling_words() -> None:
+    texts = ["free prize now", "win a prize", "lunch at noon", "see you at lunch"] * 5
+    y = ["spam", "spam", "ham", "ham"] * 5
+    model = tb.BayesClassifier().fit([{"body": t} for t in texts], y)
+    for html in (report(model).html, report(model, [{"body": t} for t in texts], y).html):
+        card = html.split("What it learned of each column")[1]
+        assert "prize" in card
+        assert "lunch" in card
+        assert "No picture" not in card
+    assert "There is one column only" not in html
+
+
+def test_a_label_fits_where_it_stands() -> None:
+    assert pictures.fitted_label("short", 100) == "short"
+    assert pictures.fitted_label("a name that is too long", 80) == "a name tha…"
+    assert pictures.fitted_label("颜色颜色颜色颜色", 60) == "颜色颜色…"
+
+
+def test_a_usual_row_has_medians_and_modes() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.gamma(2.0, 10.0, 400).round(1), "k": rng.poisson(2.0, 400), "s": list("aaba" * 100)})
+    X["rare"] = np.where(np.arange(400) % 3 == 0, "here", None)
+    fitted = tb.BayesClassifier().fit(X, rng.integers(0, 2, 400)).fitted_
+    found = {fitted.schema.name(j): v for j, v in usual_values(fitted).items()}
+    assert abs(found["x"] - X["x"].median()) < 1
+    assert round(found["k"]) == X["k"].median()
+    assert fitted.schema.levels[2].labels[found["s"]] == "a"
+    assert found["rare"] is None

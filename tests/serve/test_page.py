@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 import tallybayes as tb
+from tallybayes.reports import whatif
 from tallybayes.serve import Settings, application
+from tallybayes.serve.store import Example
 from tests.web.browser import browser
 
 from .service import LABELS, ROWS, ask, melons, serving
@@ -57,14 +59,43 @@ def test_the_page_and_its_controls(tmp_path: Path) -> None:
     found = controls(app)
     assert next(iter(found)) in ("length", "visits")  # the most informative first
     assert set(found) == set(X.columns)  # one control for a date
-    assert found["day"]["kind"] == "datetime-local"
+    assert found["day"]["kind"] == "date"
+    assert abs(pd.Timestamp(found["day"]["usual"]) - X["day"].median()) <= pd.Timedelta(days=3)
     assert found["visits"]["step"] == 1
     assert found["visits"]["usual"] == round(found["visits"]["usual"])
     assert sorted(found["color"]["levels"]) == ["blue", "green", "red"]
     usual = {name: c.get("usual") for name, c in found.items()}
-    assert abs(usual["length"] - X["length"].median()) < 1
-    assert abs(usual["visits"] - X["visits"].median()) <= 1
+    assert abs(usual["length"] - X["length"].median()) < 0.2
+    assert usual["visits"] == X["visits"].median()
+    assert usual["color"] == X["color"].mode()[0]
     assert ask(app, "/predict", {"row": usual}).status == 200
+
+
+def test_what_most_rows_have_not_is_missing_in_a_usual_row(tmp_path: Path) -> None:
+    rows = [{"deck": "C" if k % 4 == 0 else None, "age": float(k), "sex": "fm"[k % 3 > 0]} for k in range(60)]
+    tb.save(tb.BayesClassifier().fit(rows, [k % 2 for k in range(60)]), tmp_path / "m")
+    found = controls(application(Settings(str(tmp_path / "m"))))
+    assert "usual" not in found["deck"]
+    assert found["sex"]["usual"] == "m"
+    assert abs(found["age"]["usual"] - 29.5) <= 1
+
+
+def test_a_level_that_was_forgotten_is_offered_to_nobody(tmp_path: Path) -> None:
+    for model in (tb.NaiveBayes(), tb.BayesClassifier(), tb.TAN()):
+        tb.save(model.fit(ROWS, LABELS), tmp_path / "m")
+        app = application(Settings(str(tmp_path / "m"), learn=True))
+        ledger = app.state.service.learner.ledger
+        with ledger.transaction():
+            ledger.learn([Example("a", {**ROWS[0], "color": "plum"}, "yes", 0.0)])
+        assert "plum" in controls(app)["color"]["levels"]
+        ledger.forget(["a"], None)
+        assert sorted(controls(app)["color"]["levels"]) == sorted({row["color"] for row in ROWS})
+        _, columns = whatif.embedded(ledger.model.predictor_)  # the report's what-if, too
+        hidden = whatif.controls(ledger.model.predictor_, columns, [])["columns"][0].get("hidden", [])
+        shown = [v for code, v in enumerate(columns[0]["levels"]) if code not in hidden]
+        assert sorted(shown) == sorted({row["color"] for row in ROWS})
+        ledger.close()
+        (tmp_path / "m.sqlite").unlink()
 
 
 def test_models_of_every_form_have_controls(tmp_path: Path) -> None:
@@ -117,8 +148,8 @@ def test_the_default_model_in_a_browser(tmp_path: Path, chromium: Any) -> None:
         assert page.locator("#evidence li").first.inner_text().startswith("length = 15.5")
         best = model.predict([{"length": 15.5, "noise": "<b>x</b>"}])[0]
         assert page.locator("#prediction").inner_text().startswith(f"{best},")
-        page.get_by_label("day", exact=True).fill("2024-03-01T12:00")
-        row = {"length": 15.5, "noise": "<b>x</b>", "day": "2024-03-01T12:00"}
+        page.get_by_label("day", exact=True).fill("2024-03-01")
+        row = {"length": 15.5, "noise": "<b>x</b>", "day": "2024-03-01"}
         shown.wait_for(service.ask("/predict", {"row": row}).json["probability"])
         page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         top = page.locator("#prediction").bounding_box()

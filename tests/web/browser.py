@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -21,12 +22,19 @@ def find_chromium() -> str | None:
     return next((path for path in map(shutil.which, NAMES) if path is not None), None)
 
 
+def without(what: str) -> NoReturn:
+    """Skips the test, or fails it under `make test-web`."""
+    if os.environ.get("TALLYBAYES_WEB"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
 @contextmanager
 def browser() -> Iterator[Any]:
-    """A browser without a window; the test is skipped where there is none."""
+    """A browser without a window; where there is none the test is skipped, or fails if one has to be there."""
     path = find_chromium()
     if path is None:
-        pytest.skip(f"no Chromium, or no playwright: {WHERE}")
+        without(f"no Chromium, or no playwright: {WHERE}")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -28,8 +28,8 @@ def without_forgotten(left: Fitted, before: Fitted) -> Fitted:
     levels, terms, changed, calendar = dict(left.schema.levels), list(left.terms), False, _calendar(left.schema)
     for i, (old, new) in enumerate(zip(before.terms, left.terms, strict=True)):
         keep: dict[int, NDArray[np.intp]] = {}
-        weights = _weights(new)
-        for j, had in _weights(old).items():
+        weights = level_weights(new)
+        for j, had in level_weights(old).items():
             if j in left.schema.cuts or j in calendar:
                 continue
             has = np.zeros(len(had))
@@ -73,7 +73,7 @@ def _calendar(schema: Schema) -> frozenset[int]:
     return frozenset(found)
 
 
-def _weights(term: Term) -> dict[int, Weights]:
+def level_weights(term: Term) -> dict[int, Weights]:
     """The weight of each level, by column."""
     counted, weighed = capability(term.distribution, LevelCounts), capability(term.distribution, LevelWeights)
     if counted is None or weighed is None or term.statistics is None:

@@ -1,12 +1,14 @@
 """Each column by itself: how its values are distributed, and what evidence each value gives.
 
 With rows, the evidence of a value is the mean of what `explain` gives it over the rows that have it; without, the
-change of the log-odds of a class against the rest when this value is known and every other is missing.
+change of the log-odds of a class against the rest when this value is known and every other is missing. Of a text the
+values are its most telling words, each a text of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from tallybayes.utils.array_types import Array, Floats
 
 MOST_COLUMNS = 24
 MOST_LEVELS = 10
+MOST_WORDS = 16
 MOST_CLASSES = 8
 GRID = 48
 CURVE_BINS = 20  # of a number with more distinct values
@@ -43,7 +46,12 @@ def section(
     classes = [str(v) for v in model.classes_.tolist()]
     which, days = list(order[:MOST_COLUMNS]), day_columns(schema)
     asked = {j: _grid(model, j, seen, counts) for j in which}
-    found = _of_rows(model, rows, asked) if rows is not None else _alone(model, asked)
+    texts = {j: asked[j] for j in which if schema.kinds[j] == "text"}
+    found = _alone(model, asked)
+    if rows is not None:
+        words = {} if found is None else {j: found[j] for j in texts}
+        found = _of_rows(model, rows, {j: values for j, values in asked.items() if j not in texts})
+        found = None if found is None else found | words
     cards = []
     for j in which:
         name = schema.name(j)
@@ -53,8 +61,13 @@ def section(
         if found is not None and len(found[j][0]):
             values, evidence = found[j]
             drawn = _curve if _numeric(values) else _bars
-            body = drawn(name, values, evidence, classes, seen.get(j), counts.get(j, {}), name in days)
-        about = tag("p", f"{schema.kinds[j]}; {shares[j]}", class_="note")
+            often = {} if j in texts else counts.get(j, {})
+            if j in texts:  # words that speak for one class, then those that speak for the other
+                by = np.argsort(-evidence[:, -1], kind="stable")
+                values, evidence = [values[i] for i in by], evidence[by]
+            body = drawn(name, values, evidence, classes, seen.get(j), often, name in days)
+        alone = "; a text of one word" if j in texts else ""
+        about = tag("p", f"{schema.kinds[j]}; {shares[j]}{alone}", class_="note")
         cards.append(tag("article", tag("h3", name), about, body, class_="card"))
     of = f" These are the {len(which)} most informative columns of {schema.d}." if schema.d > len(which) else ""
     single = f" Above 0 it speaks for {apart(classes[-1])}, below 0 against it." if len(classes) == 2 else ""
@@ -116,8 +129,9 @@ def _grid(model: ReportedModel, j: int, seen: dict[int, Floats], counts: dict[in
     """The values of a column that are asked about, in order."""
     schema = model.fitted_.schema
     kind = schema.kinds[j]
-    if kind == "text":
-        return []
+    if kind == "text":  # the first words of each class, in turns
+        told = list(zip_longest(*(list(words) for words in model.describe(j).values())))
+        return list(dict.fromkeys(word for turn in told for word in turn if word is not None))[:MOST_WORDS]
     if kind in ("real", "count"):
         if j in seen and len(seen[j]):
             x = np.unique(seen[j])

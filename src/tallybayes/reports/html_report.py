@@ -160,7 +160,7 @@ def report(
     rows = None if X is None else predicted_rows.judge(model, X, y)
     seen = {} if rows is None else predicted_rows.numbers(rows)
     counts = {} if rows is None else predicted_rows.level_counts(rows)
-    play, more = _what_if(predictor, order, seen=seen, counts=counts)
+    play, more = _what_if(predictor, order, seen=seen, counts=counts, rows=0 if rows is None else rows.n)
     facts |= more
     of_columns = [
         learned.ranking_section(ranking),
@@ -238,6 +238,7 @@ def _what_if(
     live: bool = False,
     seen: Mapping[int, Array] | None = None,
     counts: Mapping[int, Mapping[object, int]] | None = None,
+    rows: int = 0,
 ) -> tuple[Markup, dict[str, Json]]:
     try:
         found, columns = whatif.embedded(predictor)
@@ -249,7 +250,7 @@ def _what_if(
             tag("p", "It shows what the model learned instead."),
         )
         return instead, {"model": None}
-    controls = whatif.controls(predictor, columns, order, seen, counts)
+    controls = whatif.controls(predictor, columns, order, seen, counts, rows)
     return whatif.section(predictor.fitted.classes.tolist(), live), {"model": found, "controls": controls}
 
 

@@ -81,9 +81,13 @@ def calibration_section(rows: Judged) -> Markup:
         "section",
         tag("h2", "Calibration", id="calibration"),
         tag("p", WHEN, class_="lead"),
-        tag("figure", pictures.calibration(said, true, error, n[some])),
-        table(("probability", "rows", "mean", "share right"), lines, "The same in numbers", numeric=(1, 2, 3)),
-    )  # fmt: skip
+        tag(
+            "div",
+            tag("figure", pictures.calibration(said, true, error, n[some])),
+            table(("probability", "rows", "mean", "share right"), lines, "The same in numbers", numeric=(1, 2, 3)),
+            class_="beside",
+        ),
+    )
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
@@ -210,11 +214,11 @@ def assumed(terms: Sequence[Term]) -> set[str]:
     return out
 
 
-def assumptions_section(found: AssumptionReport, made: Collection[str]) -> Markup:
-    """Of the tests those of assumptions that the model makes."""
+def assumptions_section(found: AssumptionReport, made: Collection[str]) -> Markup | None:
+    """Of the tests those of assumptions that the model makes; None if none of these could be tested."""
     cards = []
     for f in found.findings:
-        if f.assumption not in made:
+        if f.assumption not in made or not f.lines:
             continue
         tests = [line for line in f.lines if line["p_holm"] is None or line["p_holm"] <= found.significance][:4]
         items = [tag("li", f"{line['what']}: {line['size']} ({line['says']})") for line in tests]
@@ -227,6 +231,8 @@ def assumptions_section(found: AssumptionReport, made: Collection[str]) -> Marku
                 class_="card",
             )
         )
+    if not cards:
+        return None
     advice = [tag("li", tag("code", s["model"]), f": {s['why']}") for s in found.suggestions]
     return tag(
         "section",

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from unicodedata import east_asian_width
 
 import numpy as np
 
-from tallybayes.reports.html import Markup, join, shorten, tag
+from tallybayes.reports.html import Markup, join, tag
 from tallybayes.utils.array_types import Floats
 
-WIDTH, BAR = 480, 24
+WIDTH, BAR = 520, 24
+LETTER = 7.0  # pixels of a letter of 12 pixels, on average in a wide font; a Chinese one has 12
+
+
+def fitted_label(text: str, pixels: float) -> str:
+    """As much of a text as fits into so many pixels."""
+    wide = [12.0 if east_asian_width(c) in "WF" else LETTER for c in text]
+    if sum(wide) <= pixels:
+        return text
+    room, kept = pixels - LETTER, 0
+    while wide[kept] <= room:
+        room -= wide[kept]
+        kept += 1
+    return f"{text[:kept]}…"
 
 
 def bars(names: Sequence[str], values: Sequence[float], errors: Sequence[float], unit: str, title: str) -> Markup:
     """Horizontal bars with whiskers. title: what a screen reader says of it."""
     most = max([v + e for v, e in zip(values, errors, strict=True)], default=0.0) or 1.0
-    left, right = 150, 80
+    left, right = 190, 80
     scale = (WIDTH - left - right) / most
     lines = []
     for i, (name, value, error) in enumerate(zip(names, values, errors, strict=True)):
         y = 6 + i * BAR
         end = left + value * scale
         lines += [
-            tag("text", shorten(name, 22), x=left - 8, y=y + 13, text_anchor="end"),
+            tag("text", fitted_label(name, left - 10), tag("title", name), x=left - 8, y=y + 13, text_anchor="end"),
             tag("rect", x=left, y=y + 2, width=round(max(value * scale, 0.5), 2), height=BAR - 9, rx=2, class_="mark"),
             tag("text", f"{value:.3g}{unit}", x=round(end + error * scale + 6, 2), y=y + 13, class_="soft"),
         ]
@@ -166,14 +180,14 @@ def effect(x: Floats, evidence: Floats, seen: Floats | None, name: str, write: C
 
 def evidence_bars(names: Sequence[str], values: Floats, often: Sequence[float | None], name: str) -> Markup:
     """Bars of evidence to both sides of 0, one for each value of a category; at the right how often it occurs."""
-    width, left, right = 320, 110, 46
+    width, left, right = 320, 128, 46
     top = max(1.0, float(np.abs(values).max()) if len(values) else 1.0)
     middle, scale = (left + width - right) / 2, (width - left - right) / 2 / top
     parts = []
     for i, (label, v, share) in enumerate(zip(names, values.tolist(), often, strict=True)):
         y = 4 + i * BAR
         parts += [
-            tag("text", shorten(label, 17), tag("title", label), x=left - 6, y=y + 14, text_anchor="end"),
+            tag("text", fitted_label(label, left - 8), tag("title", label), x=left - 6, y=y + 14, text_anchor="end"),
             tag(
                 "rect",
                 x=round(min(middle, middle + v * scale), 1),

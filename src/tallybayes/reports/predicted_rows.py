@@ -127,10 +127,16 @@ def facts_section(rows: Judged, model: ReportedModel) -> Markup:
     return tag(
         "section",
         tag("h2", "The table", id="table"),
-        tag("p", f"{rows.of:,} rows, {schema.d:,} columns.{drawn}{more}", class_="lead"),
+        tag("p", f"{rows.of:,} rows, {columns_of(schema)}.{drawn}{more}", class_="lead"),
         _redundant(codes, [schema.name(j) for j in range(len(codes))]),
         table(("column", "kind", "missing", "distinct", "values"), lines, "Columns", numeric=(2, 3)),
     )
+
+
+def columns_of(schema: Schema) -> str:
+    """How many columns the table has; a date is one, however many parts are read of it."""
+    d = len(schema.expansion or ()) or schema.d
+    return f"{d:,} column{'s' if d != 1 else ''}"
 
 
 def day_columns(schema: Schema) -> set[str]:

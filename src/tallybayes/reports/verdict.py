@@ -11,7 +11,7 @@ from tallybayes import __version__
 from tallybayes.model.fitted import Fitted
 from tallybayes.reports.baseline import Baseline
 from tallybayes.reports.html import Markup, apart, tag
-from tallybayes.reports.predicted_rows import Judged
+from tallybayes.reports.predicted_rows import Judged, columns_of
 from tallybayes.utils.array_types import Array, Floats
 
 SURE = 2.0  # standard errors from which a difference is stated
@@ -57,13 +57,13 @@ def _tile(name: str, value: str, beside: str) -> Markup:
 
 def _what(rows: Judged, fitted: Fitted, target: str | None) -> str:
     named = f"Predicts {apart(target)}" if target else "Predicts the class"
-    d, learned, K = fitted.schema.d, float(fitted.weight.sum()), fitted.K
+    learned, K = float(fitted.weight.sum()), fitted.K
     date = datetime.now(UTC).date().isoformat()
     judged = f"{rows.n:,} of {rows.of:,}" if rows.n < rows.of else f"{rows.n:,}"
     how = ", each predicted by leave-one-out" if rows.left_out else ""
     return (
-        f"{named} ({K:,} classes) from {d:,} column{'s' if d != 1 else ''}. Learned from {learned:,.10g} rows; judged "
-        f"on {judged} rows{how}. {date}, tallybayes {__version__}."
+        f"{named} ({K:,} classes) from {columns_of(fitted.schema)}. Learned from {learned:,.10g} rows; "
+        f"judged on {judged} rows{how}. {date}, tallybayes {__version__}."
     )
 
 

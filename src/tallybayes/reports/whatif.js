@@ -15,6 +15,9 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
+// a name in a narrow place: a line may end after an underscore or a hyphen, else words would be split anywhere
+const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+
 // a text of the data inside a sentence: what it says of its direction ends with it
 const apart = (text) => (/[^\x00-\x7f]/.test(text) ? "\u2068" + text + "\u2069" : String(text));
 
@@ -56,12 +59,13 @@ function whatIf(first) {
 
   function levels(j, column) {
     const long = column.levels.length > 200;
+    const hidden = new Set(facts.controls.columns[j].hidden); // levels that only forgotten rows had
     const input = long
       ? make("input", { type: "text", id: "value-" + j, list: "levels-" + j, autocomplete: "off" })
-      : make("select", { id: "value-" + j }, ...column.levels.map((v, i) => make("option", { value: String(i), text: String(v) })));
+      : make("select", { id: "value-" + j }, ...column.levels.map((v, i) => make("option", { value: String(i), text: String(v), hidden: hidden.has(i) })));
     const parts = [input];
     if (long) {
-      const some = column.levels.slice(0, 1000).map((v) => make("option", { value: String(v) }));
+      const some = column.levels.filter((_, i) => !hidden.has(i)).slice(0, 1000).map((v) => make("option", { value: String(v) }));
       parts.push(make("datalist", { id: "levels-" + j }, ...some));
     }
     const byText = new Map(column.levels.map((v) => [String(v), v]));
@@ -109,7 +113,7 @@ function whatIf(first) {
     });
     missing.addEventListener("input", take);
     at("controls").append(
-      make("div", { class: "control" }, make("label", { for: id, text: given.name }), make("span", { class: "inputs" }, input), make("label", { class: "gap" }, missing, " missing")),
+      make("div", { class: "control" }, make("label", { for: id }, ...breakable(given.name)), make("span", { class: "inputs" }, input), make("label", { class: "gap" }, missing, " missing")),
     );
     const set = () => {
       input.value = written(given);
@@ -162,7 +166,7 @@ function whatIf(first) {
     const line = make(
       "div",
       { class: "control" },
-      make("label", { for: "value-" + j, text: column.name }),
+      make("label", { for: "value-" + j }, ...breakable(column.name)),
       make("span", { class: "inputs" }, ...control.parts),
       make("label", { class: "gap" }, missing, " missing"),
       problem,
@@ -208,8 +212,8 @@ function whatIf(first) {
   function usual() {
     const out = Object.fromEntries(
       columns.map((column, j) => {
-        const { start } = facts.controls.columns[j];
-        return [column.name, column.reads === "levels" ? (column.levels[start] ?? null) : start];
+        const { start, missing } = facts.controls.columns[j];
+        return [column.name, missing ? null : column.reads === "levels" ? (column.levels[start] ?? null) : start];
       }),
     );
     // the parts of one date, not the most frequent of each
@@ -281,7 +285,7 @@ function whatIf(first) {
       ...lines.map(({ name, value, width, side }) => {
         const bar = make("span", { class: "bar " + side, "aria-hidden": "true" });
         bar.style.setProperty("--width", (100 * width).toFixed(2) + "%");
-        return make("li", {}, make("span", { class: "name", text: name }), make("span", { class: "track" }, bar), make("span", { class: "value", text: value }));
+        return make("li", {}, make("span", { class: "name" }, ...breakable(name)), make("span", { class: "track" }, bar), make("span", { class: "value", text: value }));
       }),
     );
   }
@@ -321,7 +325,9 @@ function whatIf(first) {
       lines.map(({ v, j }) => {
         const together = j === columns.length; // what belongs to no column
         const value = together ? null : row[columns[j].name];
-        const shownValue = value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : value;
+        const given = together ? null : partOf.get(columns[j].name);
+        const day = given && columns[j].name === given.parts["days since 1970"] && typeof value === "number";
+        const shownValue = day ? new Date(864e5 * Math.floor(Math.max(-1e8, Math.min(1e8, value)))).toISOString().slice(0, 10) : value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : value;
         return {
           name: together ? "(together)" : apart(columns[j].name) + " = " + apart(shownValue),
           value: factor(v),

@@ -7,19 +7,21 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tallybayes.data.stored_column import is_unnamed
 from tallybayes.distributions.context import Json
 from tallybayes.errors import ExportError, OptionError
 from tallybayes.export.compact_json import packed
 from tallybayes.export.model_json import described, dumps
 from tallybayes.model.predictor import Predictor
 from tallybayes.reports.html import Child, Markup, join, tag
+from tallybayes.reports.usual_row import usual_values
 from tallybayes.utils.array_types import Array
 
 DRAWN = 400  # rows drawn from the model, for ranges and usual values
 SHOWN = 24  # columns that have a control from the start
 MOST_OPTIONS = 20  # classes in a menu; of more one is searched for by its name
 PLAIN_BYTES = 200_000  # up to which a description stands in a page as it is
-MOST_BYTES = 6_000_000  # of a compact one
+MOST_BYTES = 16_000_000  # of a compact one
 
 
 def embedded(predictor: Predictor) -> tuple[Json, list[Json]]:
@@ -45,17 +47,25 @@ def controls(
     telling: Sequence[int],
     seen: Mapping[int, Array] | None = None,
     counts: Mapping[int, Mapping[object, int]] | None = None,
+    rows: int = 0,
 ) -> Json:
     """Of each column the range of its numbers and a usual value; and which columns are shown first.
 
-    telling: the columns, the most informative first. seen, counts: numbers and levels of columns as rows have them;
-    else they are drawn from the model.
+    telling: the columns, the most informative first. seen, counts: numbers and levels of columns as so many rows have
+    them; else they are those of the learned rows, or, where these were not counted, drawn from the model.
     """
-    drawn = _drawn(predictor)
+    drawn, usual = _drawn(predictor), usual_values(predictor.fitted)
     seen, counts = seen or {}, counts or {}
     order = list(telling) or list(range(len(columns)))
+    found = []
+    for j, column in enumerate(columns):
+        control = _control(column, drawn.get(j), usual.get(j), seen.get(j), counts.get(j, {}))
+        there = len(seen.get(j, ())) or sum(counts.get(j, {}).values())
+        if there < rows / 2 if rows else usual.get(j, 0) is None:
+            control["missing"] = True  # in a usual row
+        found.append(control)
     return {
-        "columns": [_control(column, drawn.get(j), seen.get(j), counts.get(j, {})) for j, column in enumerate(columns)],
+        "columns": found,
         "shown": order[:SHOWN],
         "order": order,
     }
@@ -76,16 +86,13 @@ def _drawn(predictor: Predictor) -> Mapping[int, Array]:
     return out
 
 
-def _control(column: Json, drawn: Array | None, seen: Array | None, counts: Mapping[object, int]) -> Json:
-    """start: what the control shows first; low, high, step: of a slider."""
+def _control(
+    column: Json, drawn: Array | None, usual: float | None, seen: Array | None, counts: Mapping[object, int]
+) -> Json:
+    """start: what the control shows first; low, high, step: of a slider; hidden: levels that were forgotten."""
     if column["reads"] == "levels":
-        often = [counts.get(v, 0) for v in column["levels"]]
-        if any(often):
-            return {"start": int(np.argmax(often))}
-        known = (
-            drawn[(drawn >= 0) & (drawn < len(column["levels"]))].astype(int) if drawn is not None else np.empty(0, int)
-        )
-        return {"start": int(np.bincount(known).argmax()) if len(known) else 0}
+        hidden = [code for code, v in enumerate(column["levels"]) if is_unnamed(v, code)]
+        return {"start": _level(column, drawn, usual, counts), **({"hidden": hidden} if hidden else {})}
     if seen is not None and len(seen):
         return slider(seen)
     numbers = np.empty(0)
@@ -95,15 +102,20 @@ def _control(column: Json, drawn: Array | None, seen: Array | None, counts: Mapp
         numbers = np.array([cuts[0] - room, *cuts, cuts[-1] + room]) if cuts else np.array([0.0, 1.0])
         if cuts and all(2 * v == round(2 * v) for v in cuts):  # between whole numbers
             numbers = np.round(numbers)
-        if drawn is not None and cuts:  # the middle of the interval in which the median is
-            known = drawn[(drawn >= 0) & (drawn <= len(cuts))].astype(int)
-            if len(known):
-                at = int(np.median(known))
-                ends = [cuts[0], *cuts, cuts[-1]]
-                return slider(numbers, (ends[at] + ends[at + 1]) / 2)
     elif drawn is not None:
         numbers = drawn[np.isfinite(drawn)].astype(float)
-    return slider(numbers)
+    return slider(numbers, usual)
+
+
+def _level(column: Json, drawn: Array | None, usual: float | None, counts: Mapping[object, int]) -> int:
+    """The code of the most frequent level."""
+    often = [counts.get(v, 0) for v in column["levels"]]
+    if any(often):
+        return int(np.argmax(often))
+    if usual is not None:
+        return int(usual)
+    known = drawn[(drawn >= 0) & (drawn < len(column["levels"]))].astype(int) if drawn is not None else np.empty(0, int)
+    return int(np.bincount(known).argmax()) if len(known) else 0
 
 
 def slider(numbers: Array, middle: float | None = None) -> Json:

@@ -19,12 +19,14 @@ const get = async (path, body) => {
   if (!response.ok) throw new Error(found.detail || response.statusText);
   return found;
 };
+// A name in a narrow place: a line may end after an underscore or a hyphen, else words would be split anywhere.
+const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 const percent = (p) => (p > 0 && p < 0.001 ? "< 0.1 %" : p < 1 && p > 0.999 ? "> 99.9 %" : `${(100 * p).toFixed(1)} %`);
 const number = (v) => (v === "Infinity" ? Infinity : v === "-Infinity" ? -Infinity : v);
 const bar = (name, share, value, kind = "") => {
   const fill = make("i");
   fill.style.width = `${Math.max(0, Math.min(100, 100 * share))}%`;
-  return make("li", { className: `bar ${kind}` }, make("span", { textContent: name }), make("div", {}, fill),
+  return make("li", { className: `bar ${kind}` }, make("span", {}, ...breakable(name)), make("div", {}, fill),
     make("span", { className: "value", textContent: value }));
 };
 
@@ -48,7 +50,7 @@ let all = false;
 
 function control(spec, k) {
   const id = `c${k}`;
-  const box = make("div", { className: "column" }, make("label", { htmlFor: id, textContent: spec.name }));
+  const box = make("div", { className: "column" }, make("label", { htmlFor: id }, ...breakable(spec.name)));
   const inputs = make("div", { className: "inputs single" });
   const change = () => later();
   let read, write;
@@ -71,7 +73,10 @@ function control(spec, k) {
     inputs.append(input, slider);
   } else {
     const kind = spec.kind === "category" ? "text" : spec.kind;
-    const input = make("input", { id, type: kind, placeholder: "missing" });
+    const input = spec.kind === "text"
+      ? make("textarea", { id, rows: 4, placeholder: "missing" })
+      : make("input", { id, type: kind, placeholder: "missing" });
+    if (spec.kind === "text") box.classList.add("text");
     const known = new Map((spec.levels || []).map((v) => [String(v), v]));
     read = () => (input.value === "" ? null : known.has(input.value) ? known.get(input.value) : input.value);
     write = (v) => { input.value = v === null ? "" : String(v); };
@@ -144,11 +149,13 @@ function draw() {
   lines.sort((a, b) => Math.abs(b.v) - Math.abs(a.v));
   const top = Math.min(Math.abs(lines[0].v), 50) || 1;
   evidence.replaceChildren(...lines.slice(0, FEW + 5).map(({ e, v }) => {
-    const value = e.value === undefined || e.value === null ? "" : ` = ${e.value}`;
+    const day = e.column.endsWith(": days since 1970") && typeof e.value === "number" && Math.abs(e.value) < 1e7;
+    const shownValue = day ? new Date(864e5 * Math.floor(e.value)).toISOString().slice(0, 10) : e.value;
+    const value = e.value === undefined || e.value === null ? "" : ` = ${shownValue}`;
     const factor = Math.exp(Math.min(Math.abs(v), 700));
     const shown = !Number.isFinite(v) ? "rules out" : factor >= 1e4 ? factor.toExponential(0) : factor.toPrecision(3);
     const text = Number.isFinite(v) ? `${v < 0 ? "÷" : "×"}${shown}` : shown;
-    return bar(e.column + value, Math.abs(v) / top, text, v < 0 ? "against" : "for");
+    return bar(e.column + value, Math.abs(v) / top / 2, text, v < 0 ? "against" : "for");
   }));
 }
 
@@ -164,8 +171,8 @@ async function counts() {
 async function begin() {
   const answers = make("section", { id: "answer", ariaLive: "polite" }, make("h2", { textContent: "Prediction" }), prediction,
     problem, classFilter, classes, notes);
-  const why = make("section", { id: "why" }, make("h2", { textContent: "Evidence for " }, target), evidence,
-    make("p", { className: "soft", textContent: "Each line multiplies (×) or divides (÷) the odds of the class." }));
+  const why = make("section", { id: "why" }, make("h2", { textContent: "Evidence for " }, target),
+    make("p", { className: "soft", textContent: "Each line multiplies (×) or divides (÷) the odds of the class." }), evidence);
   const usual = make("button", { type: "button", textContent: "Usual row" });
   const missing = make("button", { type: "button", textContent: "All missing" });
   const inputs = make("section", {}, make("div", { className: "tools" }, usual, missing, prior, filter, more), fields);

@@ -15,8 +15,10 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tallybayes.data.stored_column import is_unnamed
 from tallybayes.errors import OptionError, TallybayesError
 from tallybayes.model.predictor import Predictor
+from tallybayes.reports.usual_row import usual_values
 from tallybayes.serve.live import Known, Live
 from tallybayes.serve.request_bodies import Cell
 from tallybayes.serve.responses import answer, encode
@@ -41,7 +43,8 @@ HTML = """<!doctype html>
 
 
 class Control(msgspec.Struct, omit_defaults=True):
-    """How a column is set on the page. usual: a median or the most frequent level of rows drawn from the model."""
+    """How a column is set on the page. usual: the median or the mode of the learned rows, or of rows
+    drawn from the model where these were not counted."""
 
     name: str
     kind: Literal["number", "category", "text", "date", "datetime-local", "time"]
@@ -98,7 +101,7 @@ def controls(known: Known) -> list[Control]:
     """A control for each column that a row may have, the most informative first."""
     schema, predictor = known.model.schema_, known.model.predictor_
     drawn, y = _drawn(predictor)
-    information = _information(known, drawn, y)
+    information, usual = _information(known, drawn, y), usual_values(predictor.fitted)
     at = {schema.name(j): j for j in range(schema.d)}
     found: list[Control] = []
     for j, column in enumerate(schema.expansion or ()):
@@ -110,15 +113,19 @@ def controls(known: Known) -> list[Control]:
         for k in parts:
             del at[schema.name(k)]
         if column.what in ("date", "datetime"):
-            made.kind = "date" if column.what == "date" else "datetime-local"
-            days = next((drawn.get(k) for k in parts if schema.name(k).endswith(DAYS)), None)
-            if days is not None and len(days):
-                day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=math.floor(float(np.median(days))))
-                made.usual = day.strftime("%Y-%m-%d" + ("" if column.what == "date" else "T12:00"))
+            made.kind = "datetime-local" if "hour" in column.parts else "date"
+            at_day = next((k for k in parts if schema.name(k).endswith(DAYS)), -1)
+            days = usual.get(at_day, float(np.median(drawn[at_day])) if len(drawn.get(at_day, ())) else None)
+            if days is not None:
+                day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=math.floor(days))
+                made.usual = day.strftime("%Y-%m-%d" + ("T12:00" if made.kind == "datetime-local" else ""))
         elif column.what == "time":
             made.kind = "time"
         found.append(made)
-    found += [_control(known, name, j, drawn.get(j), information.get(j, 0.0)) for name, j in at.items()]
+    for name, j in at.items():
+        found.append(_control(known, name, j, drawn.get(j), information.get(j, 0.0)))
+        if j in usual:
+            found[-1].usual = _usual(known, j, usual[j], found[-1])
     return sorted(found, key=lambda control: -control.information)
 
 
@@ -130,7 +137,7 @@ def _control(known: Known, name: str, j: int, drawn: Array | None, information: 
         labels = list(schema.levels[j].labels)
         codes = np.empty(0, int) if drawn is None else drawn[(drawn >= 0) & (drawn < len(labels))].astype(int)
         usual = _plain(labels[int(np.bincount(codes).argmax())]) if len(codes) else None
-        levels = [_plain(v) for v in labels[:MOST_LEVELS]]
+        levels = [_plain(v) for code, v in enumerate(labels[:MOST_LEVELS]) if not is_unnamed(v, code)]
         return Control(name, "category", usual, levels=levels, information=information)
     cuts = schema.cuts.get(j)
     numbers = np.empty(0) if drawn is None else drawn[np.isfinite(drawn)].astype(float)
@@ -146,9 +153,22 @@ def _control(known: Known, name: str, j: int, drawn: Array | None, information: 
     width = high - low or max(abs(high), 1.0)
     step = 1.0 if whole else 10.0 ** math.floor(math.log10(width / 100)) if 0 < width < 1e300 else 1.0
     middle = float(np.median(numbers)) if len(numbers) else (low + high) / 2
-    usual = float(f"{round(middle / step) * step:.12g}") if abs(middle / step) < 1e15 else middle
+    usual = _stepped(middle, step)
     first, last = float(f"{math.floor(low / step) * step:.12g}"), float(f"{math.ceil(high / step) * step:.12g}")
     return Control(name, "number", usual, first, last, step, information=information)
+
+
+def _usual(known: Known, j: int, value: float | int | None, control: Control) -> Cell:
+    """What the counts say is usual, as the control writes it."""
+    if value is None:
+        return None
+    if control.kind == "category":
+        return _plain(known.model.schema_.levels[j].labels[int(value)])
+    return value if isinstance(control.step, UnsetType) else _stepped(value, control.step)
+
+
+def _stepped(value: float, step: float) -> float:
+    return float(f"{round(value / step) * step:.12g}") if abs(value / step) < 1e15 else value
 
 
 def _plain(value: object) -> Cell:
