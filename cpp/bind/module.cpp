@@ -1,4 +1,5 @@
 #include "bind/bind.hpp"
+#include "bind/streams.hpp"
 
 #include "core/runtime/dispatch.hpp"
 #include "core/runtime/isa_choice.hpp"
@@ -102,4 +103,5 @@ NB_MODULE(_core, m) {
   tb::bind::bind_ensemble_choices(m);
   tb::bind::bind_boosting(m);
   tb::bind::bind_neighbors(m);
+  tb::bind::bind_streams(m);
 }

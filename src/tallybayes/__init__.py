@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.prior_shift import PriorShift
     from tallybayes.estimators.semi_supervised import SemiSupervised
     from tallybayes.estimators.spode_tan import SPODE, TAN
+    from tallybayes.estimators.streaming_bayes import StreamingBayes
     from tallybayes.evaluation.leaderboard import compare_models
     from tallybayes.io import from_bytes, load, save, to_bytes
     from tallybayes.reports import report
@@ -67,6 +68,7 @@ __all__ = [
     "QuadraticDiscriminantAnalysis",
     "RegularizedDiscriminantAnalysis",
     "SemiSupervised",
+    "StreamingBayes",
     "compare_models",
     "from_bytes",
     "load",
@@ -92,6 +94,7 @@ _HOMES = {
     "estimators.merging": ("merge_all",),
     "estimators.naive_bayes": ("NaiveBayes",),
     "estimators.spode_tan": ("SPODE", "TAN"),
+    "estimators.streaming_bayes": ("StreamingBayes",),
     "estimators.numeric_nb": ("GaussianNB", "KernelNB", "PoissonNB"),
     "estimators.prior_shift": ("PriorShift",),
     "estimators.semi_supervised": ("SemiSupervised",),

@@ -45,7 +45,12 @@ ALL = [
 ]
 
 
-AROUND = [tb.BayesDecision(tb.GaussianNB()), tb.BayesDecision(LogisticRegression()), tb.SemiSupervised(tb.GaussianNB())]
+AROUND = [
+    tb.BayesDecision(tb.GaussianNB()),
+    tb.BayesDecision(LogisticRegression()),
+    tb.SemiSupervised(tb.GaussianNB()),
+    tb.StreamingBayes(),
+]
 
 
 NEGATIVE = "it learns from numbers below 0, which are no counts"

@@ -1,4 +1,4 @@
-"""How good a model is: scores, baselines, assumptions, comparison, and its discriminative counterpart."""
+"""How good a model is: scores, baselines, assumptions, comparison, streams, and its discriminative counterpart."""
 
 from typing import TYPE_CHECKING
 
@@ -15,17 +15,20 @@ if TYPE_CHECKING:
         learning_curves,
     )
     from tallybayes.evaluation.leaderboard import compare_models
+    from tallybayes.evaluation.prequential_evaluation import Prequential, prequential
 
 __all__ = [
     "AssumptionReport",
     "Comparison",
     "LearningCurves",
     "MatchingFeatures",
+    "Prequential",
     "check_assumptions",
     "compare_models",
     "count_parameters",
     "discriminative_counterpart",
     "learning_curves",
+    "prequential",
 ]
 
 __getattr__, __dir__ = lazy_exports(
@@ -44,5 +47,6 @@ __getattr__, __dir__ = lazy_exports(
             "learning_curves",
         ),
         "evaluation.leaderboard": ("compare_models",),
+        "evaluation.prequential_evaluation": ("Prequential", "prequential"),
     },
 )

@@ -14,17 +14,19 @@ from tallybayes.io.card import model_card
 from tallybayes.io.decision_documents import classifier_inside, decision_of
 from tallybayes.io.json_checks import bounded
 from tallybayes.io.model_document import from_document, to_document
+from tallybayes.io.stream_documents import stream_learner_of
 from tallybayes.io.value_writer import read_notes
 from tallybayes.privacy.small_counts import check_counts
 
 if TYPE_CHECKING:
     from tallybayes.estimators.bayes_decision import BayesDecision
+    from tallybayes.estimators.streaming_bayes import StreamingBayes
 
 __all__ = ["from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"]
 
 
 def save(
-    model: GenerativeClassifier | BayesDecision,
+    model: GenerativeClassifier | BayesDecision | StreamingBayes,
     path: object,
     *,
     notes: Mapping[str, object] | None = None,
@@ -39,7 +41,7 @@ def save(
     Parameters
     ----------
     model : fitted classifier of this library
-        What is written; a BayesDecision around one too.
+        What is written; a StreamingBayes, or a BayesDecision around a classifier, too.
     path : str, path or binary file
         Where to write it.
     notes : dict, default=None
@@ -76,7 +78,7 @@ def save(
             )
         _write_all(path, pieces)
         return
-    text = model_card(model, notes=notes) if card else None
+    text = model_card(cast(GenerativeClassifier, model), notes=notes) if card else None
     atomic_files.write(_path(path), pieces)
     if text is not None:
         atomic_files.write(f"{_path(path)}.md", [text.encode("utf-8", "backslashreplace")])
@@ -92,7 +94,7 @@ def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
             rest = rest[len(rest) if taken is None else taken :]
 
 
-def load(path: object) -> GenerativeClassifier | BayesDecision:
+def load(path: object) -> GenerativeClassifier | BayesDecision | StreamingBayes:
     """Read the model in a file that `save` wrote.
 
     Nothing in the file is executed. Whatever its bytes are, the answer is a model or one ModelFileError, in time and
@@ -133,6 +135,11 @@ def load_classifier(path: object, *, changing: bool = False) -> GenerativeClassi
     """
     model = load(path)
     decision = decision_of(model)
+    if stream_learner_of(model) is not None:
+        raise OptionError(
+            f"{path} holds a StreamingBayes, which is for streams in Python: load(path).learn_one(row, label). "
+            "Commands, services and reports take the other classifiers."
+        )
     if decision is None:
         return cast(GenerativeClassifier, model)
     if changing:
@@ -143,14 +150,16 @@ def load_classifier(path: object, *, changing: bool = False) -> GenerativeClassi
     return classifier_inside(decision)
 
 
-def _check_counts(model: GenerativeClassifier | BayesDecision, min_count: float | None) -> None:
+def _check_counts(model: GenerativeClassifier | BayesDecision | StreamingBayes, min_count: float | None) -> None:
     if min_count is not None:
+        if stream_learner_of(model) is not None:
+            raise OptionError("A StreamingBayes keeps rows, not counts alone: min_count cannot be had for its file.")
         decision = decision_of(model)
         check_counts(cast(GenerativeClassifier, model) if decision is None else classifier_inside(decision), min_count)
 
 
 def to_bytes(
-    model: GenerativeClassifier | BayesDecision,
+    model: GenerativeClassifier | BayesDecision | StreamingBayes,
     *,
     notes: Mapping[str, object] | None = None,
     min_count: float | None = None,
@@ -187,7 +196,7 @@ def to_bytes(
     return b"".join(container.chunks(header, arrays))
 
 
-def from_bytes(data: bytes | bytearray | memoryview) -> GenerativeClassifier | BayesDecision:
+def from_bytes(data: bytes | bytearray | memoryview) -> GenerativeClassifier | BayesDecision | StreamingBayes:
     """Read the model in bytes that ``to_bytes`` gave, or that a model file holds.
 
     Nothing in them is executed. Whatever they are, the answer is a model or one ModelFileError.
@@ -258,7 +267,7 @@ def load_notes(path: object) -> dict[str, Any]:
     return _load(path)[1]
 
 
-def _load(path: object) -> tuple[GenerativeClassifier | BayesDecision, dict[str, Any]]:
+def _load(path: object) -> tuple[GenerativeClassifier | BayesDecision | StreamingBayes, dict[str, Any]]:
     if hasattr(path, "read"):
         name = getattr(path, "name", type(path).__name__)
     else:

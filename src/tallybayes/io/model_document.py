@@ -26,6 +26,8 @@ from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io.decision_documents import NAME as DECISION
 from tallybayes.io.decision_documents import classifier_inside, decision_of, read_decision, write_decision
 from tallybayes.io.json_checks import Json, bounded, fields, index, items, mapping
+from tallybayes.io.stream_documents import NAME as STREAM
+from tallybayes.io.stream_documents import read_stream_learner, stream_learner_of, write_stream_learner
 from tallybayes.io.value_reader import Reader
 from tallybayes.io.value_writer import Writer
 from tallybayes.model.fitted import Fitted
@@ -35,6 +37,7 @@ from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
     from tallybayes.estimators.bayes_decision import BayesDecision
+    from tallybayes.estimators.streaming_bayes import StreamingBayes
 
 PRIORS = ("priors", "class_prior")  # parameters that may be tables with labels: stored as dicts
 MOST_WEIGHT = 1e300  # of a class: sums of some of these are still finite
@@ -48,8 +51,11 @@ def estimator(name: object) -> type[GenerativeClassifier] | None:
 
 def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, Json], list[Array]]:
     """Header and arrays of a model that a file can hold."""
-    writer, decision = Writer(), decision_of(model)
-    document = _document(model if decision is None else classifier_inside(decision), writer)
+    writer, decision, streaming = Writer(), decision_of(model), stream_learner_of(model)
+    if streaming is not None:
+        document = write_stream_learner(streaming, writer)
+    else:
+        document = _document(model if decision is None else classifier_inside(decision), writer)
     header: dict[str, Json] = {
         "tallybayes": tallybayes.__version__,
         "distributions": writer.distributions,
@@ -105,7 +111,7 @@ def _write_classes(classes: Array, writer: Writer) -> Json:
 
 def from_document(
     header: dict[str, Json], arrays: list[Array]
-) -> tuple[GenerativeClassifier | BayesDecision, dict[str, Any]]:
+) -> tuple[GenerativeClassifier | BayesDecision | StreamingBayes, dict[str, Any]]:
     """The model, and the notes; whatever the document is, or ModelFileError."""
     with _all_its_fault():
         _, listed, document, notes = fields(header, "Its header", "tallybayes", "distributions", "model", "notes")
@@ -114,7 +120,11 @@ def from_document(
         if isinstance(inside, dict):
             estimator(inside.get("class"))  # imported first: its module brings the distributions that only it uses
         reader = Reader(arrays, listed)
-        model = read_decision(document, reader, _read_model) if decides else _read_model(document, reader)
+        model: GenerativeClassifier | BayesDecision | StreamingBayes
+        if isinstance(document, dict) and document.get("class") == STREAM:
+            model = read_stream_learner(document, reader)
+        else:
+            model = read_decision(document, reader, _read_model) if decides else _read_model(document, reader)
         found = {k: reader.value(v, f"The note {k!r:.60}") for k, v in mapping(notes, "notes").items()}
         reader.done()
         return model, found

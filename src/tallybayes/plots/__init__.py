@@ -15,6 +15,7 @@ from tallybayes.plots.evidence_plot import EvidenceDisplay
 from tallybayes.plots.factor_graph import FactorGraphDisplay
 from tallybayes.plots.network_plot import NetworkDisplay
 from tallybayes.plots.nomogram import NomogramDisplay
+from tallybayes.plots.prequential_plot import PrequentialDisplay
 from tallybayes.plots.sigmoid import SigmoidDisplay
 from tallybayes.plots.surface import DensitySurfaceDisplay
 
@@ -31,5 +32,6 @@ __all__ = [
     "LearningCurvesDisplay",
     "NetworkDisplay",
     "NomogramDisplay",
+    "PrequentialDisplay",
     "SigmoidDisplay",
 ]

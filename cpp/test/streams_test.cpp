@@ -1,0 +1,160 @@
+// The parts of the stream learner beside slow versions, and its state as bytes, whole and broken.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "core/streams/stream_learner.hpp"
+#include "test/check.hpp"
+
+using namespace tb::streams;
+
+namespace {
+
+// Two columns of numbers and one of levels, with missing values; the class follows the first and the last.
+struct Rows {
+  std::vector<double> x;
+  std::vector<int> y;
+  explicit Rows(int n, unsigned seed = 1) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    for (int i = 0; i < n; ++i) {
+      const double a = normal(random), b = normal(random), level = static_cast<double>(random() % 5);
+      x.insert(x.end(), {random() % 9 == 0 ? std::nan("") : a, b, level});
+      y.push_back((a > 0) == (level < 2) ? 1 : static_cast<int>(random() % 10 == 0) * 2);
+    }
+  }
+};
+
+StreamLearner learned(const Rows& rows, int n) {
+  StreamLearner learner({0, 0, 1});
+  for (int i = 0; i < n; ++i) learner.learn(&rows.x[3 * i], rows.y[i]);
+  return learner;
+}
+
+}  // namespace
+
+TEST(decayed_counts_are_those_of_the_rows_that_are_kept) {
+  const Rows rows(700);
+  RecentRows kept({0, 0, 1});
+  DecayedCounts counts(kept);
+  counts.grow(3);
+  std::vector<int> codes(3);
+  std::vector<float> x(3), positions(3), one(kMemories * 3), other(kMemories * 3);
+  for (int i = 0; i < 700; ++i) {
+    for (int j = 0; j < 3; ++j) x[j] = static_cast<float>(rows.x[3 * i + j]);
+    kept.encode(x.data(), codes.data(), positions.data());
+    kept.add(x.data(), codes.data(), positions.data(), rows.y[i]);
+    counts.add(codes.data(), rows.y[i]);
+    counts.recount(kept, kept.move_bins());
+  }
+  DecayedCounts again = counts;
+  again.recount(kept, {0, 1, 2});
+  counts.scores(codes.data(), one.data());
+  again.scores(codes.data(), other.data());
+  for (std::size_t i = 0; i < one.size(); ++i) CHECK(std::abs(one[i] - other[i]) < 1e-4f);
+  CHECK(counts.information(0) > 5 * counts.information(1));
+}
+
+TEST(neighbours_are_those_of_a_sort) {
+  std::mt19937 random(2);
+  RecentRows kept({0, 1});
+  const int n = kCapacity + 300;  // the ring has come round
+  for (int i = 0; i < n; ++i) {
+    const float x[] = {static_cast<float>(random() % 1000), static_cast<float>(random() % 3)};
+    int codes[2];
+    float positions[2];
+    kept.encode(x, codes, positions);
+    positions[0] = x[0] / 1000;
+    kept.add(x, codes, positions, static_cast<int>(random() % 4));
+  }
+  const float asked[] = {0.5f, 1.0f};
+  const std::vector<float> weight = {1.0f, 0.3f};
+  std::vector<float> distance, votes(kNeighborExperts * 4);
+  neighbor_votes(kept, asked, weight, 4, distance, votes.data());
+  const float* found = votes.data();
+  for (const int window : kNeighborWindows) {
+    std::vector<float> all;
+    for (int age = 0; age < window; ++age) {
+      const float apart = kept.positions(0)[kept.place(age)] - asked[0];
+      all.push_back(apart * apart + (kept.positions(1)[kept.place(age)] == asked[1] ? 0 : 0.3f));
+    }
+    std::sort(all.begin(), all.end());
+    for (const int k : kNeighbors) {
+      float expected = 0.3f, total = 0;
+      const float scale = std::sqrt(all[k - 1]) + 1e-6f;
+      for (int i = 0; i < k; ++i) expected += 1 / (0.25f + std::sqrt(all[i]) / scale);
+      for (int c = 0; c < 4; ++c) total += found[c];
+      CHECK(std::abs(total - expected) < 1e-3f * expected);
+      found += 4;
+    }
+  }
+}
+
+TEST(a_detector_finds_a_step_and_no_more) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> uniform;
+  DriftDetector detector;
+  for (int i = 0; i < 20000; ++i) CHECK(!detector.add(uniform(random) * 0.5));
+  int found = 0;
+  for (int i = 0; i < 3000; ++i)
+    if (detector.add(0.3 + uniform(random) * 0.5)) {
+      ++found;
+      CHECK(i < 300 && detector.change().after > detector.change().before);
+    }
+  CHECK(found == 1);
+}
+
+TEST(fixed_share_follows_the_best) {
+  std::vector<double> weight = {0.5, 0.5};
+  const double first[] = {0.9, 0.1}, second[] = {0.1, 0.9};
+  for (int i = 0; i < 1000; ++i) fixed_share(weight.data(), first, 2, 0.01);
+  CHECK(weight[0] > 0.98 && std::abs(weight[0] + weight[1] - 1) < 1e-12);
+  for (int i = 0; i < 5; ++i) fixed_share(weight.data(), second, 2, 0.01);
+  CHECK(weight[1] > 0.9);
+}
+
+TEST(a_stream_is_learned_and_its_state_comes_back) {
+  const Rows rows(1500);
+  StreamLearner learner = learned(rows, 1200);
+  double p[3];
+  int right = 0;
+  for (int i = 1200; i < 1500; ++i) {
+    learner.predict(&rows.x[3 * i], p);
+    CHECK(std::abs(p[0] + p[1] + p[2] - 1) < 1e-5);
+    right += std::max_element(p, p + 3) - p == rows.y[i];
+  }
+  CHECK(right > 230);
+  const std::vector<std::uint8_t> bytes = learner.bytes();
+  StreamLearner again = StreamLearner::read(bytes.data(), bytes.size());
+  CHECK(again.bytes() == bytes);
+  for (int i = 1200; i < 1500; ++i) {
+    const double one = learner.learn(&rows.x[3 * i], rows.y[i]), other = again.learn(&rows.x[3 * i], rows.y[i]);
+    CHECK(one == other);
+  }
+  CHECK(again.bytes() == learner.bytes());
+}
+
+TEST(broken_states_are_refused_or_harmless) {
+  const Rows rows(80);
+  const std::vector<std::uint8_t> bytes = learned(rows, 80).bytes();
+  std::mt19937 random(4);
+  for (int t = 0; t < 300; ++t) {
+    std::vector<std::uint8_t> hurt = bytes;
+    if (t % 3 == 0)
+      hurt.resize(random() % hurt.size());
+    else
+      for (int k = 0; k < 3; ++k)
+        hurt[t % 3 == 1 ? random() % 200 : hurt.size() - 1 - random() % 60000] = static_cast<std::uint8_t>(random());
+    try {
+      StreamLearner found = StreamLearner::read(hurt.data(), hurt.size());
+      if (found.columns() != 3) continue;
+      std::vector<double> p(found.classes());
+      found.predict(rows.x.data(), p.data());
+      found.learn(rows.x.data(), 0);
+      CHECK(std::isfinite(p[0]));
+    } catch (const std::invalid_argument&) {
+    }
+  }
+}

@@ -1,0 +1,215 @@
+"""StreamingBayes: rows one at a time and in tables, state that is kept, drift that is found."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import tallybayes as tb
+from tallybayes import _core
+from tallybayes.errors import LabelError, ModelFileError, OptionError, TableError
+
+Stream = list[tuple[dict[str, Any], Any]]
+
+
+def mixed_stream(n: int, seed: int = 0) -> Stream:
+    """Numbers, categories and missing values; the class depends on two columns together."""
+    rng = np.random.default_rng(seed)
+    found: Stream = []
+    for _ in range(n):
+        x, color, size = float(rng.normal()), str(rng.choice(["red", "green", "blue"])), int(rng.integers(0, 6))
+        row: dict[str, Any] = {"x": None if rng.random() < 0.1 else x, "color": color, "size": size}
+        found.append((row, "in" if (x > 0) == (color == "red") else "out"))
+    return found
+
+
+def turning(n: int, at: int, seed: int = 0) -> Stream:
+    """The sign of column a decides, and the other way round from row `at` on; b and c say nothing."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 3)).round(6).tolist()
+    return [({"a": a, "b": b, "c": c}, "up" if (a > 0) == (i < at) else "down") for i, (a, b, c) in enumerate(rows)]
+
+
+def learned(stream: Stream) -> tb.StreamingBayes:
+    model = tb.StreamingBayes()
+    for row, label in stream:
+        model.learn_one(row, label)
+    return model
+
+
+def table(stream: Stream) -> tuple[list[dict[str, Any]], list[Any]]:
+    return [row for row, _ in stream], [label for _, label in stream]
+
+
+def test_rows_one_at_a_time_and_in_tables_give_the_same_bits() -> None:
+    stream = mixed_stream(700)
+    X, y = table(stream)
+    one = learned(stream)
+    parts = tb.StreamingBayes()
+    for a, b in ((0, 1), (1, 300), (300, 700)):
+        parts.partial_fit(X[a:b], y[a:b])
+    whole = tb.StreamingBayes(schema={"size": "real"}).fit(X, y)
+    asked = [row for row, _ in mixed_stream(40, seed=1)]
+    expected = one.predict_proba(asked)
+    np.testing.assert_array_equal(parts.predict_proba(asked), expected)
+    np.testing.assert_array_equal(whole.predict_proba(asked), expected)
+    np.testing.assert_array_equal([list(one.predict_proba_one(row).values()) for row in asked], expected)
+    np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-6)
+    assert one.predict(asked).tolist() == [one.predict_one(row) for row in asked]
+    assert one.score(asked, [label for _, label in mixed_stream(40, seed=1)]) > 0.9
+
+
+def test_predicting_between_rows_changes_nothing() -> None:
+    stream = mixed_stream(300)
+    quiet, asked = learned(stream), tb.StreamingBayes()
+    for i, (row, label) in enumerate(stream):
+        if asked.is_fitted:
+            asked.predict_proba_one(row if i % 3 else stream[i - 1][0])  # the row to come, or another
+        asked.learn_one(row, label)
+    np.testing.assert_array_equal(asked.predict_proba(table(stream)[0]), quiet.predict_proba(table(stream)[0]))
+
+
+def test_the_first_prediction_comes_after_one_row() -> None:
+    model = tb.StreamingBayes()
+    with pytest.raises(NotFittedError):
+        model.predict_proba_one({"a": 1.0})
+    with pytest.raises(AttributeError, match="not fitted yet"):
+        _ = model.drift_
+    model.learn_one({"a": 1.0}, "yes")
+    assert model.predict_proba_one({"a": 5.0}) == {"yes": 1.0}
+    assert model.n_rows_ == 1
+
+
+def test_new_classes_new_levels_and_columns_that_vanish() -> None:
+    model = learned(mixed_stream(300))
+    assert model.predict_one({"color": "purple", "x": 1.0}) in ("in", "out")
+    for i in range(60):
+        model.learn_one({"color": "purple", "x": float(i % 7)}, "far")
+    assert model.predict_one({"color": "purple", "x": 3.0}) == "far"
+    assert model.classes_.tolist() == ["far", "in", "out"]
+    assert model.predict_proba([{}]).shape == (1, 3)
+    for _ in range(20):
+        model.learn_one({}, "in")  # nothing is known of the row
+    with pytest.raises(TableError, match="keys that were not there"):
+        model.learn_one({"colour": "red"}, "in")
+    assert model.n_rows_ == 380
+    model.ignore_extra().learn_one({"colour": "red"}, "in")
+    assert model.n_rows_ == 381
+
+
+def test_more_levels_than_have_counts() -> None:
+    model = tb.StreamingBayes()
+    for i in range(900):
+        model.learn_one({"id": f"level {i % 300}", "side": "left" if i % 2 else "right"}, i % 2)
+    assert model.predict_one({"id": "level 299", "side": "left"}) == 1
+    assert len(model.schema_.levels[0]) == 300
+
+
+@pytest.mark.parametrize("way", ["pickle", "file", "copy"])
+def test_what_is_kept_goes_on_with_the_same_bits(way: str) -> None:
+    stream = mixed_stream(900)
+    model = learned(stream[:700])
+    if way == "pickle":
+        other: Any = pickle.loads(pickle.dumps(model))
+    elif way == "copy":
+        other = model.copy()
+    else:
+        file = io.BytesIO()
+        tb.save(model, file, notes={"source": "a test"})
+        file.seek(0)
+        other = tb.load(file)
+    for row, label in stream[700:]:
+        model.learn_one(row, label)
+        other.learn_one(row, label)
+    X, _ = table(stream)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    assert other.classes_.tolist() == model.classes_.tolist()
+    assert other.weights_ == model.weights_
+
+
+def test_bytes_that_are_no_state_are_refused_or_harmless() -> None:
+    state = np.asarray(learned(mixed_stream(60))._learner.bytes())
+    rng = np.random.default_rng(0)
+    for size in (0, 3, 4, 40, len(state) // 2, len(state) - 1):
+        with pytest.raises(ValueError, match="state of a stream learner"):
+            _core.StreamLearner.read(state[:size].copy())
+    head = 4000  # beyond it lie mostly the values of rows
+    for _ in range(150):
+        hurt = state.copy()
+        where = rng.integers(0, head, 3) if rng.random() < 0.5 else rng.integers(0, len(state), 3)
+        hurt[where] = rng.integers(0, 256, 3)
+        try:
+            found = _core.StreamLearner.read(hurt)
+        except ValueError:
+            continue
+        x = np.array([[0.3, 1.0, 2.0]])
+        assert found.columns == 3
+        assert np.isfinite(found.predict(x)).all()
+        found.learn(x, np.array([0], dtype=np.int32))
+
+
+def test_a_file_whose_parts_do_not_fit_is_refused() -> None:
+    model = learned(mixed_stream(50))
+    model._labels = ["in"]
+    with pytest.raises(ModelFileError, match="classes"):
+        tb.to_bytes(model)
+    with pytest.raises(OptionError, match="not fitted yet"):
+        tb.to_bytes(tb.StreamingBayes())
+
+
+def test_drift_is_found_named_and_followed() -> None:
+    model, right = tb.StreamingBayes(), []
+    for row, label in turning(3000, at=2000):
+        right.append(model.is_fitted and model.predict_one(row) == label)
+        model.learn_one(row, label)
+    assert np.mean(right[1000:2000]) > 0.97
+    assert np.mean(right[2500:]) > 0.9
+    (first, *_) = model.drift_
+    assert 2000 < first.row < 2200
+    assert first.loss_after > first.loss_before
+    assert next(iter(first.columns)) == "a"
+    assert first.columns["a"] > 5 * first.columns["b"]
+    assert model.half_life_ <= 1000
+
+
+def test_no_drift_is_reported_where_there_is_none() -> None:
+    model = learned(mixed_stream(3000))
+    assert model.drift_ == []
+
+
+def test_a_stream_without_drift_ends_within_one_percent_of_batch_models_on_bins() -> None:
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(3, 5)) * 1.2
+    y = rng.integers(0, 3, 6000)
+    X = centres[y] + rng.normal(size=(6000, 5))
+    stream = tb.StreamingBayes().fit(X[:4000], y[:4000])
+    for batch in (tb.NaiveBayes("frequency"), tb.TAN()):
+        batch.fit(X[:4000], y[:4000])
+        assert stream.score(X[4000:], y[4000:]) > batch.score(X[4000:], y[4000:]) - 0.01
+
+
+def test_memory_does_not_grow_with_the_stream() -> None:
+    rng = np.random.default_rng(0)
+    model = tb.StreamingBayes().fit(rng.normal(size=(200, 2)), rng.integers(0, 2, 200))
+    fixed = len(model._learner.bytes()) - 200 * 400
+    model.partial_fit(rng.normal(size=(3000, 2)), rng.integers(0, 2, 3000))
+    assert len(model._learner.bytes()) < fixed + 48 * 16384 * 16 * 2  # what full trees could take
+
+
+def test_refusals() -> None:
+    with pytest.raises(TableError, match="infinity"):
+        tb.StreamingBayes().fit([[1.0], [np.inf]], [0, 1])
+    model = tb.StreamingBayes().fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(TableError, match="infinity"):
+        model.learn_one({"x0": float("inf")}, 1)
+    with pytest.raises(LabelError, match="1001 classes"):
+        model.partial_fit(np.zeros((1001, 1)), np.arange(1001))
+    with pytest.raises(TableError, match="not numbers"):
+        model.learn_one({"x0": "one"}, 1)
+    assert model.n_rows_ == 2
+    assert model.classes_.tolist() == [0, 1]
