@@ -1,7 +1,7 @@
 """What `make test` leaves out of the tests' cases, and `make test-slow` (TALLYBAYES_THOROUGH=1) runs.
 
-No kind of check is left out. Hypothesis draws a quarter of its examples. A grid of three or more parameters runs a
-pairwise cover: every two values of two parameters still meet. A test marked `slow` has
+No kind of check is left out. Hypothesis draws a quarter of its examples. A grid of three or more parameters and more
+than 12 cases runs a pairwise cover: every two values of two parameters still meet. A test marked `slow` has
 more cases of what others check.
 """
 

@@ -17,6 +17,7 @@ import tallybayes as tb
 from tallybayes.errors import ModelFileError
 from tallybayes.io.container import DIGEST, MAGIC, START
 from tests.hostile.broken_files import assemble, exercise, from_bytes, models, parts, seeded, to_bytes
+from tests.quick import examples
 
 ROWS = [{"x": 1.0, "w": "a"}, {"x": 2.0, "w": "b"}, {"x": 4.0, "w": "a"}]
 SMALL = to_bytes(tb.NaiveBayes().fit(ROWS, ["yes", "no", "no"]))
@@ -360,9 +361,10 @@ def test_the_mutated_models_are_sound_to_begin_with(i: int) -> None:
 
 
 def test_mutants() -> None:
-    found = seeded(seconds=60, seed=20, most=700)
-    assert found["refused"] > 300
-    assert found["loaded"] > 60
+    most = examples(700)
+    found = seeded(seconds=60, seed=20, most=most)
+    assert found["refused"] > 0.4 * most
+    assert found["loaded"] > 0.08 * most
 
 
 def test_random_bytes_with_a_right_checksum() -> None:
