@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from tallybayes.cli.app import COMMANDS, app, root
+from tallybayes.cli.commands import COMMANDS, app, root
 
 PAGE = Path(__file__).parent / "commands.md"
 HEAD = """# Commands

@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from tallybayes.cli.app import app
+from tallybayes.cli.commands import app
 
 DATASETS = Path(__file__).parent.parent / "src" / "tallybayes" / "datasets"
 WATERMELON = str(DATASETS / "watermelon.csv")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tallybayes import _core
 from tallybayes.cli import check_command
-from tallybayes.cli.app import app
+from tallybayes.cli.commands import app
 
 SETS = _core.isa_choice()[0][1 : _core.isa() + 1]
 

@@ -15,7 +15,7 @@ from pyarrow import csv, feather, parquet
 from typer.testing import CliRunner
 
 import tallybayes as tb
-from tallybayes.cli.app import COMMANDS, app
+from tallybayes.cli.commands import COMMANDS, app
 from tallybayes.datasets import load_watermelon
 from tests.command_line import DATASETS, WATERMELON, answer, lines, run
 

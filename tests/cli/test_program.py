@@ -45,7 +45,7 @@ IMPORTED = """
 import sys
 from tallybayes.cli import start
 start.own_process()
-from tallybayes.cli.app import app
+from tallybayes.cli.commands import app
 sys.argv[1:] = {args!r}
 try:
     app()

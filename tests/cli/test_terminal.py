@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tallybayes.cli import terminal
-from tallybayes.cli.app import COMMANDS, summary
+from tallybayes.cli.commands import COMMANDS, summary
 from tests.cli.test_program import ENVIRONMENT
 from tests.command_line import run
 

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tallybayes as tb
-from tallybayes.cli.app import app
+from tallybayes.cli.commands import app
 from tests.command_line import WATERMELON, answer, lines, run
 
 PLAIN = "a,b,y\n1.5,x,u\n2.5,é,v\n3.25,x,u\n0.5,é,v\n"

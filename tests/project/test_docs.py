@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import tallybayes
 from tallybayes import distributions, plots
-from tallybayes.cli.app import COMMANDS, app
+from tallybayes.cli.commands import COMMANDS, app
 
 ROOT = Path(__file__).parents[2]
 ENGLISH = sorted((ROOT / "docs").glob("*.md"))

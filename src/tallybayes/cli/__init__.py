@@ -15,7 +15,7 @@ def main() -> None:
         from tallybayes.cli import start
 
         start.own_process()
-        from tallybayes.cli.app import app
+        from tallybayes.cli.commands import app
     except ImportError as e:
         needs = "The command line needs more than the library: pip install 'tallybayes[cli]'"
         print(f"tallybayes: {e}. {needs}", file=sys.stderr)

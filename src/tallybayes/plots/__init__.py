@@ -9,10 +9,10 @@ from tallybayes.plots.boundary_shift import BoundaryShiftDisplay
 from tallybayes.plots.calibration import CalibrationDisplay
 from tallybayes.plots.comparison_plot import ComparisonDisplay
 from tallybayes.plots.contours import DensityContourDisplay
-from tallybayes.plots.curves import LearningCurvesDisplay
 from tallybayes.plots.density import ClassDensityDisplay
 from tallybayes.plots.evidence_plot import EvidenceDisplay
 from tallybayes.plots.factor_graph import FactorGraphDisplay
+from tallybayes.plots.learning_curves import LearningCurvesDisplay
 from tallybayes.plots.network_plot import NetworkDisplay
 from tallybayes.plots.nomogram import NomogramDisplay
 from tallybayes.plots.prequential_plot import PrequentialDisplay
