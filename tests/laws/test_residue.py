@@ -165,3 +165,34 @@ SUMS_ALONE = {
     *("QuadraticDiscriminantAnalysis", "GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
     *("NaiveBayes frequency", "NaiveBayes width"),
 }
+
+
+CUTTING: dict[str, Callable[[], Any]] = {
+    **{how: (lambda how=how: tb.NaiveBayes(how)) for how in ("mdl", "frequency", "width")},
+    **{make.__name__: make for make in (tb.TAN, tb.SPODE, tb.KDB, tb.AODE, tb.BayesClassifier)},
+    "BayesNetwork": lambda: tb.BayesNetwork("salary -> age"),
+}
+
+
+@pytest.mark.parametrize("name", CUTTING)
+def test_a_forgotten_value_cannot_be_computed_from_a_cut_and_its_neighbours(name: str) -> None:
+    """A cut halfway between two values gives one of them away: 2 cut - neighbour. A cut is a round number instead."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"salary": rng.lognormal(10, 1, 600), "age": rng.normal(40, 10, 600)})
+    y = np.where(X.salary * rng.lognormal(0, 0.3, 600) > 22000, "high", "low")
+    gone, left = np.arange(0, 600, 3), np.setdiff1d(np.arange(600), np.arange(0, 600, 3))
+    model = CUTTING[name]().fit(X, y).forget(X.iloc[gone], y[gone])
+    found, cuts = 0, 0
+    for j, column in enumerate(X):
+        if j not in model.schema_.cuts:
+            continue
+        points = model.schema_.cuts[j].points
+        values, forgotten = np.sort(X[column].to_numpy()[left]), X[column].to_numpy()[gone]
+        at = np.searchsorted(values, points)
+        cuts += len(points)
+        for beside in (np.maximum(at - 1, 0), np.minimum(at, len(values) - 1)):
+            mirrored = 2 * points - values[beside]
+            found += int((np.abs(mirrored[:, None] / forgotten - 1) < 1e-9).any(axis=1).sum())
+        assert not np.isin(points, X[column]).any()
+    assert cuts > 0
+    assert found == 0

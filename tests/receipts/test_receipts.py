@@ -211,6 +211,21 @@ def test_forget_from_a_database():
     assert model.forget_from((connection, "days"), "go").class_count_.tolist() == [1.0, 1.0]
 
 
+def test_the_command_leaves_nothing_of_a_row(tmp_path):
+    model, rows, part = (tmp_path / n for n in ("m.tb", "rows.csv", "part.csv"))
+    frame = pd.DataFrame({"age": np.arange(40) % 17 + 20.0, "job": ["clerk", "nurse"] * 20, "y": ["a", "b"] * 20})
+    frame.loc[7, ["age", "job"]] = [123.456789, "lighthouse keeper"]
+    frame.to_csv(rows, index=False)
+    frame[7:8].to_csv(part, index=False)
+    for estimator in ("BayesClassifier", "NaiveBayes", "TAN"):
+        run("fit", rows, "-t", "y", "-o", model, "-m", estimator)
+        assert b"lighthouse keeper" in model.read_bytes()
+        run("forget", model, part)
+        left = model.read_bytes()
+        for bits in (b"lighthouse", b"123.456789", np.float64(123.456789).tobytes()):
+            assert bits not in left, (estimator, bits)
+
+
 def test_the_command_writes_and_checks_receipts(tmp_path, key):
     model, receipt, rows, pem = (tmp_path / n for n in ("m.tb", "r.json", "rows.csv", "key.pem"))
     pem.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))

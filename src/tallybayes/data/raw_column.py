@@ -160,7 +160,8 @@ def object_column(values: Array, name: str) -> RawColumn:
         return RawColumn(values, "objects", "binary", declared=(False, True))
     if all(issubclass(t, numbers.Number | np.number | np.bool_) and not _is_complex(t) for t in kinds):
         return _number_column(values, kinds, name)
-    _check_labels(values, name)
+    if not all(issubclass(t, str | bytes) for t in kinds):
+        _check_labels(values, name)
     return RawColumn(values, "objects", "categorical")
 
 

@@ -41,7 +41,11 @@ class StoredColumn:
         if self.form == "times":
             return RawColumn(Datetimes(self.values, *self.times), "datetimes", "date")
         objects = self.objects()
-        return RawColumn(objects, "objects", "text") if self.kind == "text" else object_column(objects, name)
+        if self.kind == "text":
+            return RawColumn(objects, "objects", "text")
+        if self.labels and all(type(v) is str for v in self.labels):  # as object_column finds, value by value
+            return RawColumn(objects, "objects", "categorical")
+        return object_column(objects, name)
 
     def objects(self) -> Array:
         """The values as Python objects; None is missing."""

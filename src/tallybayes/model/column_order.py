@@ -68,6 +68,12 @@ def _statistics(term: Term, order: Sequence[int]) -> Any:
         parts = split(arrays["count"], arrays["sizes"])
         count = np.ascontiguousarray(np.concatenate([parts[j] for j in order], axis=1))
         return changed(term.statistics, {"count": count, "sizes": arrays["sizes"][at]})
+    if set(arrays) == {"start", "value", "weight", "K"}:  # entries of a kernel density, one for each column and class
+        entries = (at[:, None] * int(arrays["K"]) + np.arange(int(arrays["K"]))).ravel()
+        spans = [slice(arrays["start"][e], arrays["start"][e + 1]) for e in entries]
+        start = np.concatenate([[0], np.cumsum(np.diff(arrays["start"])[entries])]).astype(np.int64)
+        moved = {key: np.concatenate([arrays[key][s] for s in spans]) for key in ("value", "weight")}
+        return changed(term.statistics, {"start": start, **moved})
     if not set(arrays) <= BY_COLUMN:
         raise MergeError(
             "The two models have the same columns in another order, and the statistics of the distribution "
