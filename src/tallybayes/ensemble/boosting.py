@@ -49,7 +49,7 @@ MIN_BINS, MAX_BINS, ROWS_PER_BIN = 64, 254, 32  # histogram bins of a column, be
 MAX_RUNS, RUN_ROWS = 6, 16_000  # searches that are averaged: at most, and so that all see so many rows together
 # More than MANY_ROWS are searched once, on more of them, by deeper trees where these gain. The part of itself that a
 # row leaves in its leaf makes small leaves seem better than they are, so it is smaller.
-MANY_ROWS, MANY_SEARCH_ROWS, MAX_DEPTH = 8000, 16_000, 12
+MANY_ROWS, MANY_SEARCH_ROWS, MAX_DEPTH = 16_000, 16_000, 12
 MANY_LEARNING_RATE, MANY_OWN_SHARE = 0.4, 0.95
 MIN_LEVEL_ROWS = 5  # of a category's level that may be split off
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CONCENTRATION_ROWS = 1000  # rows that choose the concentrations
 STACKING_ROWS = 20_000  # rows that choose the stacking weights
-MAX_META_NUMBERS = 1 << 26  # numbers in the meta-features of the validation rows
+MAX_META_NUMBERS = 7 << 23  # numbers in the meta-features of the validation rows
 MAX_STEP_PRODUCTS = 1.2e9  # multiplications in one Newton step of the stacking weights
 TEMPERATURE_ROWS = 2000
 MIN_LOG = float(np.log(1e-37))  # of a probability that has a weight: as cpp/kernels/back_off_chains.hpp

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NO_BIN = 255
 MAX_CELLS = 1 << 26  # counts of all chains …
-MANY_ROWS, MANY_ROWS_CELLS = 8000, 1 << 23  # … and of many rows, whose finer structure boosting learns
+MANY_ROWS, MANY_ROWS_CELLS = 16_000, 1 << 23  # … and of many rows, whose finer structure boosting learns
 MAX_CHAIN_CELLS, MIN_CHAIN_CELLS = 1 << 19, 64  # counts of one chain
 FEW_ROWS_CELLS = 4096  # counts that one chain may have however few rows there are
 FINE_BINS, FINE_ROWS = 40, 10_000  # bins of a number at most, where every class has so many rows
