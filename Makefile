@@ -26,7 +26,7 @@ LOW_TESTS := tests/contract tests/cli/test_commands.py tests/cli/test_text_table
   tests/cli/test_terminal.py tests/hostile/test_cli_tables.py tests/io/test_model_file.py tests/plots
 
 .PHONY: help demo gallery docs commands test test-slow test-engines unit lines test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
-.PHONY: bench-growth bench-accuracy bench-forgetting lint clean wheel clang
+.PHONY: bench-growth bench-accuracy bench-streams bench-forgetting lint clean wheel clang
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
 help: ## this list
@@ -101,6 +101,9 @@ bench-accuracy: .venv/.bench ## accuracy and calibration beside peers; DATA=fold
 
 bench-forgetting: .venv/.bench ## what forgetting costs and leaves, beside refits and SISA of LightGBM; DATA=folder, ARGS="--rows 4000"
 	$(BIN)/python -m bench.forgetting $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+bench-streams: .venv/.bench ## prequential accuracy, log-loss and time on streams, beside river and LightGBM; DATA=folder of *.npz, ARGS="--rows 20000"
+	$(BIN)/python -m bench.streams $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 bench-large: .venv/.bench ## Parquet larger than memory: learn_from beside a scan of pyarrow; ROWS=100000000
 	$(BIN)/python -m bench.large $(or $(ROWS),100000000)
