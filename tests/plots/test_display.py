@@ -55,6 +55,7 @@ PICTURES: dict[str, Callable[..., Display]] = {
         tb.LinearDiscriminantAnalysis(), X, Y, sizes=[10, 60], repeats=2, **k
     ),
     "comparison": lambda ax=None: plots.ComparisonDisplay(_board()) if ax is None else _board().plot(ax),
+    "prequential": lambda **k: plots.PrequentialDisplay.from_estimator(tb.StreamingBayes(), X, Y, block=50, **k),
     "calibration": lambda **k: plots.CalibrationDisplay.from_estimator({"LDA": LDA, "NB": NB}, X, Y, **k),
 }
 
@@ -122,11 +123,12 @@ def test_not_fitted_and_not_a_model(name: str) -> None:
         "factors": lambda m: plots.FactorGraphDisplay.from_estimator(m),
         "curves": lambda m: plots.LearningCurvesDisplay.from_estimator(m, X, Y),
         "comparison": plots.ComparisonDisplay,
+        "prequential": lambda m: plots.PrequentialDisplay.from_estimator(m, X, Y),
         "calibration": lambda m: plots.CalibrationDisplay.from_estimator(m, X, Y),
     }[name]
     with pytest.raises(OptionError):
         source(3)
-    if name not in ("curves", "comparison"):
+    if name not in ("curves", "comparison", "prequential"):
         with pytest.raises(ValueError, match="not fitted"):
             source(tb.NaiveBayes())
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.data.table import read_table
 from tallybayes.errors import OptionError, brief
 from tallybayes.evaluation.prequential_evaluation import Prequential, prequential
 from tallybayes.plots import style
@@ -101,6 +102,7 @@ class PrequentialDisplay(Display):
         if y is None and len(named) > 1:
             stream = list(stream)  # each model reads it
         made = cls({name: prequential(model, stream, y, **options) for name, model in named.items()}, measure)
+        made.container = "numpy" if y is None else read_table(stream).container
         return made if ax is None else made.plot(ax)
 
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
