@@ -82,7 +82,7 @@ Array<double, 1> rounded(const PyColumns& x, const MaybeLabels& y, const MaybeDo
   auto out = make_array<double, 1>({cuts.shape(0)});
   std::copy(cuts.data(), cuts.data() + cuts.shape(0), out.data());
   {
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     round_cuts(x.view, rows, sizes.data(), out.data());
   }
   return out;

@@ -152,11 +152,17 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def require_memory(cells: int, what: str) -> None:
+def machine_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**62
+
+
+def require_memory(cells: int, what: str, instead: str = "") -> None:
     """OutOfMemoryError, with the size, if so many numbers of 8 bytes are more than this machine has memory for."""
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**62
+    there = machine_memory()
     if 8 * cells > there:
-        raise OutOfMemoryError(f"{what} needs {8 * cells / 1e9:,.1f} GB; this machine has {there / 1e9:,.1f} GB.")
+        sizes = f"{8 * cells / 1e9:,.1f} GB; this machine has {there / 1e9:,.1f} GB"
+        raise OutOfMemoryError(f"{what} needs {sizes}. {instead}".rstrip())
 
 
 def is_number(value: object) -> bool:

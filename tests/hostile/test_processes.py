@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,6 +180,12 @@ time.sleep(0.2)
 def test_daemon_threads_that_learn_and_predict_while_python_ends() -> None:
     done = _run(DAEMONS)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_binding_releases_the_gil_so_that_a_daemon_thread_can_end() -> None:
+    """nanobind's own guard is unwound by a thread that ends with Python, which aborts the process."""
+    bindings = Path(__file__).parents[2] / "cpp" / "bind"
+    assert [path.name for path in sorted(bindings.glob("*.?pp")) if "gil_scoped_release" in path.read_text()] == []
 
 
 def test_a_subinterpreter_is_refused_in_one_sentence() -> None:

@@ -762,3 +762,13 @@ def test_a_lock_that_its_holder_takes_away_meanwhile(replaced: bool, tmp_path: P
         assert len(calls) == 2
         assert "a test" in beside.read_text()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_semi_supervised_says_what_can_be_saved(tmp_path: Path) -> None:
+    X, y = [[0.0], [0.4], [1.0], [9.0], [9.6], [10.0]], ["low", "low", None, "high", "high", None]
+    model = tb.SemiSupervised(tb.GaussianNB())
+    for each in (model, model.fit(X, y)):
+        with pytest.raises(OptionError, match=r"save\(model.estimator_, path\)"):
+            tb.save(each, tmp_path / "model.tb")
+    tb.save(model.estimator_, tmp_path / "model.tb")
+    np.testing.assert_array_equal(tb.load(tmp_path / "model.tb").predict_proba(X), model.predict_proba(X))

@@ -119,6 +119,13 @@ def test_a_key_that_is_none_is_refused(model, tmp_path, key):
         receipt.signed(3)
 
 
+def test_a_receipt_names_what_a_discriminant_chose():
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    for model in (GaussianDiscriminant(own_covariance="auto"), RegularizedDiscriminantAnalysis()):
+        receipt = model.fit(X, y).forget(X[:2], y[:2], receipt=True)
+        assert any("own_covariance" in choice for choice in receipt.remains)
+
+
 def test_the_model_is_recognised(model):
     before = model.copy()
     receipt = model.forget([ROW], ["no"], receipt=True)

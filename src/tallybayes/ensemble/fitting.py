@@ -13,6 +13,7 @@ from tallybayes.distributions.networks.joint_counts import GRID, LevelParams, fi
 from tallybayes.ensemble import boosting, class_trees, gaussian_copula, neighbors, stacking, target_encoding
 from tallybayes.ensemble.canonical_order import class_order, with_class_ranks
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
+from tallybayes.errors import require_memory
 from tallybayes.model.temperature import best_temperature
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.progress import stage
@@ -56,6 +57,12 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
     counts, s, class_weight = s.chains, _in_class_order(s, order, rank), base.class_weight[order]
     m, scored = _validation_size(ensemble, s, base.K), _scored_size(ensemble, s, base.K)
     codes, y, w = np.ascontiguousarray(s.sample_codes[:, :scored]), s.sample_label[:scored], s.sample_weight[:scored]
+    features = sum(part.size for part in ensemble.components)
+    require_memory(
+        3 * scored * base.K * (features + 1),  # meta-features in single precision, and copies made of them
+        f"Stacking {features} meta-features of {scored:,} rows in {base.K:,} classes",
+        "Merge rare classes, or use NaiveBayes, TAN or AODE.",
+    )
     unit = np.minimum(w, 1.0)
     used = class_weight[y] * (1 - 1e-9) > unit  # the only row of a class has no leave-one-out prediction
     stage("choosing concentrations of back-off")

@@ -27,6 +27,8 @@ from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Floats
 
+MOST_SCORES = 1e11  # rows × classes × settings that 'auto' compares: hours of computing
+
 
 class GaussianDiscriminant(GenerativeClassifier):
     """One Gaussian over all columns for each class: P(x | class k) = N(mean_k, Σ_k).
@@ -264,6 +266,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         grid = tuple(np.linspace(0, 1, 11).tolist())
         shares = grid if o["own_covariance"] == "auto" else (float(given.own_covariance),)
         gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
+        _check_scores(rows.n, fitted.K, len(shares) * len(gammas))
         losses: Any = diagonal_grid.losses if isinstance(given, GaussianAxes) else full_grid.losses
         prior, y = left_prior(fitted, self._prior()), rows.classes_of_rows
         loss = losses(rows.of(term), y, rows.w, term.statistics, prior, shares, gammas, given)
@@ -382,6 +385,16 @@ class GaussianDiscriminant(GenerativeClassifier):
         shape = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self._options()["covariance"]]
         own = K if self.own_covariance_ == 1 else 1 if self.own_covariance_ == 0 else K
         return K * d + own * shape + K - 1
+
+
+def _check_scores(n: int, K: int, settings: int) -> None:
+    """OptionError if comparing the settings by leave-one-out would not end."""
+    if n * K * settings > MOST_SCORES:
+        raise OptionError(
+            f"'auto' compares {settings} pairs of own_covariance and shrinkage by the leave-one-out scores of {n:,} "
+            f"rows in {K:,} classes: {n * K * settings:.1e} scores; at most {MOST_SCORES:.0e} are computed. Give "
+            "numbers, such as own_covariance=0.0 and shrinkage=0.1, or fewer rows or classes."
+        )
 
 
 def left_prior(fitted: Fitted, priors: object) -> LeftPrior:

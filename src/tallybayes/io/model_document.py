@@ -71,6 +71,11 @@ def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, J
 
 def _document(model: object, writer: Writer) -> dict[str, Json]:
     name = type(model).__name__
+    if name == "SemiSupervised":
+        raise OptionError(
+            "A SemiSupervised has no model file of its own. Save the classifier that it has fitted, which predicts "
+            "the same: save(model.estimator_, path). Steps and likelihoods of EM are kept by pickle only."
+        )
     if not isinstance(model, GenerativeClassifier) or estimator(name) is not type(model):
         raise OptionError(
             f"save takes an estimator of tallybayes; got {name}. Pipelines and classes of your own can be pickled, or "

@@ -58,6 +58,12 @@ class _Judged:
     def K(self) -> int:
         return len(self.weight)
 
+    @property
+    def has_others(self) -> NDArray[np.bool_]:
+        """Whether the class of each row has other rows, which can predict it."""
+        own = self.weight[self.y]
+        return np.asarray(own - self.unit > 1e-9 * own)
+
 
 def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tuple[Term, ...]:
     """Columns by distribution: what the user chose, else by kind.
@@ -144,7 +150,7 @@ def choose(
         return replace(schema, chosen={**schema.chosen, **dict.fromkeys(columns, Choice(name))})
     rows = _sample(table, schema, columns, target, SAMPLE)
     chosen: dict[int, Choice] = dict.fromkeys(columns, Choice("gaussian", rows=len(rows.at)))
-    if rows.weight.sum() >= FEWEST and (rows.weight > 0).sum() > 1:
+    if rows.w[rows.has_others].sum() >= FEWEST and rows.K > 1:
         many = int((target.y >= 0).sum()) > CUTTING
         at_once = max(1, SELECTION_CELLS // (len(rows.at) * rows.K))
         stage("choosing distributions", len(columns))
@@ -174,9 +180,9 @@ def _sample(table: Table, schema: Schema, columns: Sequence[int], target: Target
     w = np.ones(len(there)) if target.w is None else target.w[there]
     if len(w):
         w = w / min(1.0, float(w.mean()))  # weights may be shares of a whole: a row is a row
-    y = target.y[there]
-    weight = np.bincount(y, weights=w, minlength=len(target.classes)).astype(np.float64)
-    return _Judged(there, y, w, np.minimum(w, 1.0), weight, key[there])
+    present, y = np.unique(target.y[there], return_inverse=True)  # of many classes, few are in the sample
+    weight = np.bincount(y, weights=w, minlength=len(present)).astype(np.float64)
+    return _Judged(there, y.astype(np.int32), w, np.minimum(w, 1.0), weight, key[there])
 
 
 def _hashes(table: Table, schema: Schema, columns: Sequence[int], target: Target) -> NDArray[np.uint64]:
@@ -270,8 +276,7 @@ def _losses(data: Numbers, rows: _Judged, options: Mapping[str, object], many: b
 
 def _judged(rows: _Judged, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(columns, rows): has a value, and its class has other rows."""
-    own = rows.weight[rows.y]
-    return np.asarray(there & (own - rows.unit > 1e-9 * own))
+    return np.asarray(there & rows.has_others)
 
 
 def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from tallybayes.utils.array_types import Array
 from tallybayes.utils.cached import cached_property
 
 MISSING, UNSEEN = -1, -2
+WIDE_BLOCK = 32  # rows of a sparse table that are made dense at once, however many columns it has
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,11 @@ class Sparse:
         """int: number of rows."""
         return int(self.csr.shape[0])
 
+    @property
+    def d(self) -> int:
+        """int: number of columns."""
+        return int(self.csr.shape[1])
+
     def distinct(self) -> Sparse:
         """The same with each cell stored once, for what is not linear in x.
 
@@ -137,23 +143,24 @@ class Sparse:
         csr.sum_duplicates()
         return Sparse(csr)
 
-    def dense_blocks(self, cells: int = 1 << 20) -> list[tuple[slice, Numbers]]:
-        """Row blocks as dense numbers, for distributions that have no sparse form.
+    def dense_blocks(self, cells: int = 1 << 20) -> Iterator[tuple[slice, Numbers]]:
+        """Row blocks as dense numbers, one after the other, for distributions that have no sparse form.
 
         Parameters
         ----------
         cells : int, default=1 << 20
-            About how many numbers a block has.
+            About how many numbers a block has; of a very wide table more, since each block costs what a row costs.
 
         Returns
         -------
-        list of (slice, Numbers)
+        iterator of (slice, Numbers)
             Which rows, and their numbers.
         """
         n, d = self.csr.shape
-        step = max(1, cells // max(1, d))
-        spans = [slice(i, min(n, i + step)) for i in range(0, n, step)]
-        return [(span, Numbers(self.csr[span].toarray(), None)) for span in spans]
+        step = max(WIDE_BLOCK, cells // max(1, d))
+        for i in range(0, n, step):
+            span = slice(i, min(n, i + step))
+            yield span, Numbers(self.csr[span].toarray(), None)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import (
 from tallybayes.distributions.sparse_blocks import dense_leave_one_out, dense_sum
 from tallybayes.distributions.statistics import away
 from tallybayes.distributions.univariate.gaussian import quadratic_form
-from tallybayes.errors import OptionError, brief, is_number
+from tallybayes.errors import OptionError, brief, is_number, require_memory
 from tallybayes.utils.array_types import Array, Floats
 
 NEW_ROWS = 1 << 20  # cells of a block of rows that is scored in NumPy
@@ -157,6 +157,13 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     # --- adding ------------------------------------------------------------------------------------------------
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> BlockStatistics:
+        assert isinstance(data, Numbers | Sparse)
+        vectors = data.n if data.n <= data.d else data.d * (1 if self.pooled else K)  # of wide tables the rows are kept
+        require_memory(
+            2 * data.d * vectors,  # with a copy while they are counted
+            f"A covariance of {data.n:,} rows, {data.d:,} columns and {K:,} classes",
+            "Use covariance='diagonal' or GaussianNB, or fewer columns or classes.",
+        )
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)

@@ -1,0 +1,101 @@
+"""Many classes and very wide sparse tables: little memory, or a refusal that names the size before it is allocated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tallybayes as tb
+from tallybayes import errors
+from tallybayes.data.encoding.encoded import WIDE_BLOCK, Sparse
+from tallybayes.data.encoding.encoders import raw_columns
+from tallybayes.data.table import read_table
+from tallybayes.errors import OptionError, OutOfMemoryError
+from tallybayes.model import distribution_selection
+
+MANY = 20_000
+
+
+@pytest.fixture(scope="module")
+def wide() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    at = rng.integers(0, 40, 400), rng.integers(0, 1 << 20, 400)
+    return sparse.csr_matrix((np.ones(400), at), shape=(40, 1 << 20)), np.arange(40) % 3
+
+
+def test_naive_bayes_compares_distributions_only_in_the_classes_of_its_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40,000 classes with two rows each, a sample has next to none twice: nothing can be compared."""
+    monkeypatch.setattr(distribution_selection, "_losses", lambda *_: pytest.fail("nothing can be compared"))
+    X = np.random.default_rng(0).normal(size=(4 * MANY, 2))
+    model = tb.NaiveBayes().fit(X, np.arange(4 * MANY) % (2 * MANY))
+    assert {choice.name for choice in model.schema_.chosen.values()} == {"gaussian"}
+    assert len(model.predict(X[:3])) == 3
+
+
+def test_classes_without_rows_change_no_choice() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.exponential(size=(900, 3)), np.arange(900) % 3
+    X[:, 0] += y
+    X[:, 1] = rng.poisson(2 + y)
+    few, many = (tb.NaiveBayes().partial_fit(X, y, classes=np.arange(K)).schema_.chosen for K in (3, 500))
+    assert len({choice.name for choice in few.values()}) > 1
+    assert few == many
+
+
+@pytest.mark.parametrize("make", [tb.RegularizedDiscriminantAnalysis, tb.GaussianDiscriminant])
+def test_auto_of_a_discriminant_refuses_more_scores_than_it_can_compute(make: Any) -> None:
+    X, y = np.random.default_rng(0).normal(size=(3 * MANY, 2)), np.arange(3 * MANY) % MANY
+    given = {"own_covariance": "auto", "shrinkage": "auto"}
+    if make is tb.GaussianDiscriminant:
+        given["covariance"] = "diagonal"
+    with pytest.raises(OptionError, match=r"121 pairs .* 60,000 rows in 20,000 classes: 1.5e\+11 scores"):
+        make(**given).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["TAN", "AODE", "KDB", "SPODE", "BayesClassifier", "CategoricalNB"])
+def test_a_table_that_would_not_fit_when_dense_is_refused_with_its_size(
+    monkeypatch: pytest.MonkeyPatch, wide: tuple[Any, Any], name: str
+) -> None:
+    monkeypatch.setattr(errors, "machine_memory", lambda: 1 << 28)
+    with pytest.raises(OutOfMemoryError, match=r"1,048,576 sparse columns of 40 rows dense needs 0.7 GB; .* 0.3 GB"):
+        getattr(tb, name)().fit(*wide)
+
+
+@pytest.mark.parametrize("name", ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"])
+def test_a_covariance_that_would_not_fit_is_refused_with_its_size(
+    monkeypatch: pytest.MonkeyPatch, wide: tuple[Any, Any], name: str
+) -> None:
+    monkeypatch.setattr(errors, "machine_memory", lambda: 1 << 28)
+    with pytest.raises(OutOfMemoryError, match=r"40 rows, 1,048,576 columns and 3 classes needs 0.7 GB"):
+        getattr(tb, name)().fit(*wide)
+    classes = np.arange(1200) % 600
+    with pytest.raises(OutOfMemoryError, match=r"1,200 rows, 250 columns and 600 classes needs 0.6 GB"):
+        tb.QuadraticDiscriminantAnalysis().fit(np.zeros((1200, 250)), classes)
+
+
+def test_stacking_that_would_not_fit_is_refused_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "machine_memory", lambda: 1 << 20)
+    X, y = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400) % 50
+    with pytest.raises(OutOfMemoryError, match=r"meta-features of 400 rows in 50 classes"):
+        tb.BayesClassifier().fit(X, y)
+
+
+def test_sparse_rows_are_made_dense_block_by_block(wide: tuple[Any, Any]) -> None:
+    X, _ = wide
+    blocks = Sparse(X).dense_blocks()
+    assert iter(blocks) is blocks  # not all at once
+    spans = [(span.start, span.stop, block.n) for span, block in blocks]
+    assert spans == [(0, WIDE_BLOCK, WIDE_BLOCK), (WIDE_BLOCK, 40, 40 - WIDE_BLOCK)]
+
+
+def test_sparse_columns_are_those_of_the_dense_table() -> None:
+    rng = np.random.default_rng(3)
+    at = rng.integers(0, 30, 200), rng.integers(0, 7, 200)
+    X = sparse.coo_matrix((rng.normal(size=200), at), shape=(30, 7)).tocsr()  # cells that are there twice are summed
+    twice = sparse.csr_matrix((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3))
+    for table in (X, twice):
+        found = raw_columns(read_table(table), range(table.shape[1]))
+        np.testing.assert_allclose(np.column_stack([column.values for column in found]), table.toarray())
