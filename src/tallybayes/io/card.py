@@ -148,8 +148,10 @@ def _columns(model: GenerativeClassifier) -> str:
 def _telling(model: GenerativeClassifier) -> str:
     ranking = model.explain()
     rows: list[tuple[object, ...]] = [
-        (ranking.names[j], f"{ranking.information[j] / np.log(2):.3f}") for j in ranking.order[:10].tolist()
+        (ranking.names[j], f"{ranking.information[j]:.3f}") for j in ranking.order[:10].tolist()
     ]
-    whole = abs(ranking.entropy) / np.log(2)
-    lead = f"Each by itself, under the model; all there is to know of the class is {whole:.3f} bit."
-    return f"## What each column tells of the class\n\n{lead}\n\n" + _table(("column", "bit"), rows)
+    lead = (
+        "Mutual information of each column with the class under the model, each column by itself; the entropy of the "
+        f"class is {abs(ranking.entropy):.3f} nats."
+    )
+    return f"## Information of each column\n\n{lead}\n\n" + _table(("column", "nats"), rows)

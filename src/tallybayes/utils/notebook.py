@@ -63,12 +63,12 @@ def bar(value: float, most: float, text: str, error: float = 0.0, both: bool = F
         f'<rect x="{start:.1f}" y="1" width="{size:.1f}" height="10" fill="currentColor" '
         f'opacity="{0.45 if value >= 0 else 0.2}"></rect>{whisker}</svg>'
     )
-    return Bar(f"{picture} {escape(text)}")
+    return Bar(f'{picture} <span style="display:inline-block;min-width:4.5em">{escape(text)}</span>')
 
 
 def _line(tag: str, cells: Sequence[object], words: Sequence[int], line: str = "") -> str:
     shown = []
     for j, cell in enumerate(cells):
-        side, inside = "left" if j in words else "right", cell if isinstance(cell, Bar) else escape(str(cell))
+        side, inside = "left" if j in words else "right;white-space:nowrap", cell if isinstance(cell, Bar) else escape(str(cell))
         shown.append(f'<{tag} style="{CELL}{line}text-align:{side}">{inside}</{tag}>')
     return f'<tr style="background:none">{"".join(shown)}</tr>'
