@@ -117,7 +117,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
     def forget(self, X: object, y: object, sample_weight: object = None, *, receipt: bool = False) -> Self | Receipt:
         """Remove rows that were learned.
 
-        With ``memory='rows'`` the model becomes, to the bit, the fit of the rows that are left. Otherwise its
+        With ``memory='rows'`` the model becomes, to the bit, the fit of the rows that are left (a level that a
+        categorical type lists and no row has any more keeps a place without a name). Otherwise its
         statistics become those of the rows that are left (counts exactly, sums of squares to rounding), and what was
         chosen with the rows (bins, distributions, structure, temperature) stays as it is. Names of levels and words
         that no row has any more leave the model; a level that comes back is new, also to bins of a BayesClassifier.
@@ -143,7 +144,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         ------
         ForgetError
             If a row was never learned, as far as the model can know: with ``memory='rows'`` always, otherwise if a
-            count would fall below zero. Nothing is changed then.
+            count or a sum of squares would fall below zero; another row with the same counts is not noticed. Nothing is
+            changed then.
         """
         if receipt:
             return learning.forget_with_receipt(self, X, y, sample_weight)
