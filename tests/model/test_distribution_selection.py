@@ -11,7 +11,6 @@ import scipy.sparse
 from sklearn.metrics import log_loss
 
 import tallybayes as tb
-from tallybayes.data.encoding import Numbers
 from tallybayes.data.labels import read_target
 from tallybayes.data.schema import Schema, infer_schema
 from tallybayes.data.table import read_table
@@ -77,7 +76,7 @@ def test_halves_hold_all_rows_once() -> None:
     X, y = table(200)
     target = read_target(y, len(y), None)
     rows = _sample(read_table(X), tb.NaiveBayes().fit(X, y).schema_, [0], target, 1000)
-    share = _halves(Numbers(None, None, tuple(np.ascontiguousarray(X.T))), rows)
+    share = _halves(rows.key, rows.w)
     assert set(share.tolist()) == {0.0, 1.0}
     assert 70 < share.sum() < 130
 
