@@ -69,6 +69,7 @@ def bar(value: float, most: float, text: str, error: float = 0.0, both: bool = F
 def _line(tag: str, cells: Sequence[object], words: Sequence[int], line: str = "") -> str:
     shown = []
     for j, cell in enumerate(cells):
-        side, inside = "left" if j in words else "right;white-space:nowrap", cell if isinstance(cell, Bar) else escape(str(cell))
+        side = "left" if j in words else "right;white-space:nowrap"
+        inside = cell if isinstance(cell, Bar) else escape(str(cell))
         shown.append(f'<{tag} style="{CELL}{line}text-align:{side}">{inside}</{tag}>')
     return f'<tr style="background:none">{"".join(shown)}</tr>'
