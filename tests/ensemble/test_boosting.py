@@ -15,6 +15,7 @@ import pytest
 import tallybayes as tb
 from tallybayes import _core
 from tallybayes.ensemble import boosting
+from tallybayes.ensemble.canonical_order import positions
 from tallybayes.errors import OptionError
 
 NONE = 255
@@ -473,7 +474,7 @@ def test_bins_of_a_category_do_not_go_by_the_order_of_its_levels() -> None:
     rows = codes.shape[1]
     table = boosting.BoostingRows(
         codes, np.array([len(n)]), np.array([False]), np.array([True]), np.zeros(rows, dtype=np.int32), np.ones(rows),
-        np.zeros(rows, dtype=np.uint64),
+        np.zeros(rows, dtype=np.uint64), positions(1),
     )  # fmt: skip
     bins = boosting._histogram_bins(table, 0, 32)
     assert bins.tolist() == [1] + [0] * 43 + [NONE]  # the 40 alike have no place together, so none of them has

@@ -54,6 +54,7 @@ from tallybayes.ensemble import (
 )
 from tallybayes.ensemble.canonical_order import ContentTokens, positions
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
+from tallybayes.ensemble.nested_halves import NestedHalves
 from tallybayes.errors import is_number
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property
@@ -112,6 +113,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     weighting: str = "features"  # stacking weights by column, one for all ("temperature"), or "none"
     boosting: int = 0  # multiplies the tries of the search for trees; 0: none
     weight: float = 1.0  # of the whole, chosen beside text columns
+    halves: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)  # see NestedHalves
 
     name = "ensemble"
     weighted = ("single", "sample_weight", "chains", "gaussian_n", "gaussian_scatter")
@@ -160,6 +162,12 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
             self.columns, self.binning_column, self.binning_start, self.binning_map, self.binning_bins,
             self.child, self.parent, self.parent_start,
         )  # fmt: skip
+
+    def judged(self, rows: float) -> NestedHalves:
+        """What nested halves found, for so much weight of rows: by and by leave-one-out is enough."""
+        found = NestedHalves(*self.halves)
+        share = min(1.0, found.rows / max(rows, 1e-300))
+        return found._replace(trust=1 - share * (1 - found.trust), optimism=found.optimism * share)
 
     @property
     def networks(self) -> int:
@@ -267,6 +275,8 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
             raise ValueError(f"'boosting' is {self.boosting!r:.60}")
         if not is_number(self.weight) or self.weight < 0:
             raise ValueError(f"'weight' is {self.weight!r:.60}")
+        if len(self.halves) != 4 or not all(is_number(each) for each in self.halves) or self.halves[3] < 0:
+            raise ValueError(f"'halves' is {self.halves!r:.60}")
         validation.check_layout(self, context.d)
         K, p = context.K, len(self.score_column)
         shapes = {"single": (K, int(s.sizes.sum())), "gaussian_n": (K,)}

@@ -32,6 +32,8 @@ def describe(fitted: Fitted) -> str:
         f"Chosen by leave-one-out on {p.validation_rows:,} sampled rows (log-loss {p.loss:.4f} ± {p.loss_error:.4f}, "
         f"{_scope(p)}): {len(p.concentrations):,} concentrations of back-off{_stacking(ensemble, p)}.",
     ]
+    if (trust := ensemble.judged(float(p.class_weight.sum())).trust) < 1:
+        lines.append(f"Evidence counts {trust:.2g} times: so much of it holds on the other half of the rows.")
     if p.regularisation is not None:
         lam, gam, nu = p.regularisation
         lines.append(

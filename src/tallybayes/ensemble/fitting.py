@@ -91,10 +91,12 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
             joint[:m] = stack.cross_fitted.joint  # the others had no part in the weights
             del terms
             trees, gain = boosting.boost(_boosting_rows(ensemble, s, rows), joint, ensemble.boosting)
-            trees = trees and trees.times(ensemble.weight)
         estimated = stacking.expected_loss(stack.cross_fitted.estimate, estimated.loss, gain)
-    weights, biases = ensemble.weight * stack.weights, ensemble.weight * stack.biases[rank]
-    others, trees = others.in_class_order(order, rank), trees and trees.in_class_order(rank)
+    judged = ensemble.judged(float(class_weight.sum()))
+    factor = ensemble.weight * judged.trust
+    estimated = stacking.corrected(estimated, judged)
+    weights, biases = factor * stack.weights, factor * stack.biases[rank]
+    others, trees = others.in_class_order(order, rank), trees and trees.times(factor).in_class_order(rank)
     return EnsembleParams(
         **fields_of(base), **others._asdict(), concentrations=concentrations, logs=_logs(ensemble, counts, logs),
         boosting=trees, weights=weights, biases=biases,
@@ -162,9 +164,11 @@ def _boosting_rows(ensemble: Ensemble, s: EnsembleStatistics, rows: ValidationRo
     d, m = rows.codes.shape
     numeric = np.zeros(d, dtype=bool)
     numeric[ensemble.numeric_column] = True
-    complete = np.ones(d, dtype=bool) if ensemble.missing_rule is None else ensemble.missing_rule.complete
+    rule = ensemble.missing_rule
+    complete = np.ones(d, dtype=bool) if rule is None else rule.complete
+    sizes = s.sizes if rule is None else np.where(rule.ignored, 0, s.sizes)
     labelled = (s.sample_label[:m], rows.w, s.sample_key[:m])
-    return boosting.BoostingRows(rows.codes, s.sizes, numeric, complete, *labelled, ensemble.tokens)
+    return boosting.BoostingRows(rows.codes, sizes, numeric, complete, *labelled, ensemble.tokens)
 
 
 def _scored_size(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:

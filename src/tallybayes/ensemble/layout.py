@@ -32,6 +32,7 @@ NO_BIN = 255
 MAX_PAIR_CELLS = 1 << 25  # counts of pairs of columns
 INFORMATION_BINS = 6  # of a column, for mutual information
 MIN_CANDIDATES = 8  # columns that may be parents, however many columns there are
+MAX_FALSE = 0.2  # share of noise among the columns that are used, where there are more columns than rows
 MANY_LEVELS = 10  # of a category, above which it has a target encoding
 REDUNDANT = 0.95  # rank correlation from which two numbers share their stacking weights
 LAYOUT_ROWS = 8000  # of the row sample, which find redundant columns and grow class trees
@@ -63,6 +64,7 @@ class Recipe:
     tree_tries: int = 6  # columns that are tried for each split
     cells_per_row: int = 16  # counts of one back-off chain for each row …
     cells_per_row_and_class: int = 4  # … and for each row and class
+    screened_from: float = 1.0  # columns for each row, above which columns without significant information are ignored
 
     def suited_to(self, columns: Columns) -> Recipe:
         """Class trees or neighbours by the number of rows: see few_rows."""
@@ -84,7 +86,9 @@ class Columns:
     missing: NDArray[np.bool_]  # has it missing values?
     weight: Floats  # of each class
     canonical: tuple[NDArray[np.intp], ...]  # of each column: which level is the first, the second, …
-    identifier: NDArray[np.bool_]  # has nearly every row a value of its own? Such a column is ignored
+    identifier: NDArray[
+        np.bool_
+    ]  # ignored: nearly every row has a value of its own, or it is noise (see without_noise)
 
     def original_order(self, j: int, values: Array) -> Array:
         """Values of the levels of column j, from canonical order to their own."""
@@ -223,6 +227,7 @@ class Draft:
 def lay_out(columns: Columns, recipe: Recipe, batches: Batches, sample: RowSample, seed: int) -> dict[str, Any]:
     """The fields of an Ensemble of these columns."""
     recipe, sample = recipe.suited_to(columns), first_rows(sample, LAYOUT_ROWS)
+    columns = without_noise(columns, recipe.screened_from)
     draft = Draft(columns, recipe, information(columns, batches), seed, redundant_groups(columns, sample.codes))
     add_networks(draft)
     add_naive(draft)
@@ -271,7 +276,7 @@ def _normal_scores(columns: Columns) -> NormalScores:
             return [normal_scores(n)]
         return [columns.original_order(j, own) for own in indicators(n)[1:]]
 
-    counts = [(j, own.sum(axis=0)) for j, own in enumerate(columns.split())]
+    counts = [(j, own.sum(axis=0)) for j, own in enumerate(columns.split()) if not columns.identifier[j]]
     return scores_of((j, dimensions(j, n)) for j, n in counts if (n > 0).sum() > 1)
 
 
@@ -305,21 +310,49 @@ def _groups(with_class: Floats, redundant: NDArray[np.int32]) -> NDArray[np.int3
     return out
 
 
-def information(columns: Columns, batches: Batches) -> Information:
-    """Mutual information on about six bins of each column, less its expectation by chance: degrees of freedom / 2n.
-
-    Where there would be too many pairs, only the columns with most information about the class may be parents.
-    """
-    d, K = columns.d, columns.K
-    maps, bins = columns.draw_bins(np.zeros((1, d), dtype=np.int32), (INFORMATION_BINS, INFORMATION_BINS), 0.0, 0)
-    own, last = bins[0] + columns.missing, np.cumsum(columns.sizes)
-    sizes, ends = own.astype(np.int64), np.cumsum(own, dtype=np.int64)
+def _coarse(columns: Columns) -> tuple[Array, Array, Floats, NDArray[np.int64]]:
+    """About six bins of each column: maps and numbers of draw_bins, their counts (classes, bins), and bins by column,
+    with one for missing values."""
+    turn = np.zeros((1, columns.d), dtype=np.int32)
+    maps, bins = columns.draw_bins(turn, (INFORMATION_BINS, INFORMATION_BINS), 0.0, 0)
+    sizes = (bins[0] + columns.missing).astype(np.int64)
+    last, ends = np.cumsum(columns.sizes), np.cumsum(sizes)
     first = np.repeat(last - columns.sizes, columns.sizes)
     level = maps[0][np.concatenate(columns.canonical) + first] + np.repeat(ends - sizes, columns.sizes)
     found = [np.bincount(level, weights=c, minlength=int(ends[-1])) for c in columns.single]
     single = np.asarray(found, dtype=np.float64)
     rest = columns.weight[:, None] - np.add.reduceat(single, ends - sizes, axis=1)
     single[:, (ends - 1)[columns.missing]] = np.maximum(rest, 0.0)[:, columns.missing]
+    return maps, bins, single, sizes
+
+
+def without_noise(columns: Columns, from_ratio: float) -> Columns:
+    """Where there are more than from_ratio columns for each row: columns without significant information about the
+    class are ignored, but for MIN_CANDIDATES (G-test with a false discovery rate of MAX_FALSE: Benjamini & Hochberg
+    1995)."""
+    from scipy.special import chdtrc  # lazy import: commands without an ensemble need not wait for it
+
+    rows = float(columns.weight.sum())
+    if columns.d <= from_ratio * rows or not rows:
+        return columns
+    _, _, single, sizes = _coarse(columns)
+    value, free, n = _mutual_information(single, sizes)
+    p = np.where((free > 0) & ~columns.identifier, chdtrc(np.maximum(free, 1), 2 * n * value), 1.0)
+    order = np.argsort(p, kind="stable")
+    below = np.flatnonzero(p[order] <= MAX_FALSE * np.arange(1, columns.d + 1) / columns.d)
+    ignored = np.ones(columns.d, dtype=bool)
+    ignored[order[: max(below.max(initial=-1) + 1, MIN_CANDIDATES)]] = False
+    return replace(columns, identifier=columns.identifier | ignored)
+
+
+def information(columns: Columns, batches: Batches) -> Information:
+    """Mutual information on about six bins of each column, less its expectation by chance: degrees of freedom / 2n.
+
+    Where there would be too many pairs, only the columns with most information about the class may be parents.
+    """
+    d, K = columns.d, columns.K
+    maps, bins, single, sizes = _coarse(columns)
+    ends = np.cumsum(sizes)
     with_class = _with_class(single, sizes)
     none = np.where(columns.missing, bins[0], NO_BIN).astype(np.uint8)
     luts = [np.append(own, gone) for own, gone in zip(columns.split(maps[0]), none, strict=True)]
@@ -362,6 +395,13 @@ def _pairs(d: int, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _with_class(counts: Floats, sizes: NDArray[np.int64]) -> Floats:
     """I(x; y) of each column, bias-corrected and above 0. counts: (classes, levels), column after column."""
+    value, free, n = _mutual_information(counts, sizes)
+    found = np.maximum(value - free / (2 * np.where(n > 0, n, 1.0)), 1e-6 * np.maximum(value, 0.0) + 1e-9)
+    return np.where(n > 0, found, 1e-9)
+
+
+def _mutual_information(counts: Floats, sizes: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """I(x; y) in nats, degrees of freedom and weight of each column."""
     first = np.cumsum(sizes) - sizes
     of_class = np.add.reduceat(counts, first, axis=1)  # (classes, columns)
     n = of_class.sum(axis=0)
@@ -374,5 +414,4 @@ def _with_class(counts: Floats, sizes: NDArray[np.int64]) -> Floats:
     value = np.add.reduceat(each.sum(axis=0), first)
     levels = np.add.reduceat(counts.sum(axis=0) > 0, first, dtype=np.int64)
     free = np.maximum(levels - 1, 0) * np.maximum((of_class > 0).sum(axis=0) - 1, 0)
-    found = np.maximum(value - free / (2 * np.where(n > 0, n, 1.0)), 1e-6 * np.maximum(value, 0.0) + 1e-9)
-    return np.where(n > 0, found, 1e-9)
+    return value, free, n

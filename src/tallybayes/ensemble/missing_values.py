@@ -50,10 +50,11 @@ class IncompleteRows:
 
 @dataclass(frozen=True, eq=False)
 class MissingRule:
-    """complete: columns without missing values at layout; columns: how many have bins; weights: of each chain in the
-    mean of the networks, or of naive Bayes where there are none."""
+    """complete: columns without missing values at layout; ignored: columns without bins; columns: how many have bins;
+    weights: of each chain in the mean of the networks, or of naive Bayes where there are none."""
 
     complete: NDArray[np.bool_]
+    ignored: NDArray[np.bool_]
     columns: int
     weights: Floats
 
@@ -101,6 +102,7 @@ def missing_rule(e: Ensemble) -> MissingRule | None:
     weights = np.where(np.arange(len(e.child)) < networks, e.chain_share, 0.0)
     return MissingRule(
         (missing == NO_BIN) & (levels > 0),  # an ignored column has no levels
+        (missing == NO_BIN) & (levels == 0),
         int(((missing != NO_BIN) | (levels > 0)).sum()),
-        weights * (e.weight * d / max(weights.sum(), 1e-300)),
+        weights * (e.weight * e.halves[0] * d / max(weights.sum(), 1e-300)),
     )

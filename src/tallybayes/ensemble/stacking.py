@@ -18,6 +18,7 @@ from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
+    from tallybayes.ensemble.nested_halves import NestedHalves
 
 MAX_STEPS = 8  # Newton steps of one fit
 RIDGE_FACTORS = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # to choose from, times the default ridge
@@ -169,6 +170,14 @@ def expected_loss(cross_validated: EstimatedLoss, resubstitution: float, gain: f
     optimism = OPTIMISM * max(cross_validated.loss - resubstitution, 0.0)
     loss = max((cross_validated.loss - optimism) * (1 - gain / max(cross_validated.loss, 1e-300)), 0.0)
     return EstimatedLoss(loss, cross_validated.error * loss / max(cross_validated.loss, 1e-300))
+
+
+def corrected(estimated: EstimatedLoss, judged: NestedHalves) -> EstimatedLoss:
+    """An estimated loss and what nested halves found: a fit on all rows has about half of the optimism of their fits,
+    all of it if the score is not trusted. The correction itself is uncertain by half of its size."""
+    more = (1 - judged.trust / 2) * judged.optimism
+    loss = max(estimated.loss + more, estimated.loss / 10)
+    return EstimatedLoss(loss, float(np.hypot(max(estimated.error, judged.error), more / 2)))
 
 
 def row_losses(joint: Array, y: Array) -> Floats:

@@ -14,13 +14,16 @@ from tallybayes.data.encoding import Coded
 from tallybayes.data.schema import Schema
 from tallybayes.distributions import Words
 from tallybayes.distributions.networks.joint_counts import count_levels, packed
-from tallybayes.ensemble.canonical_order import CodedRows, ContentTokens, class_order, content_tokens, with_class_ranks
+from tallybayes.ensemble.canonical_order import CodedRows, ContentTokens, content_tokens
 from tallybayes.ensemble.ensemble_distribution import WEIGHTING, Ensemble, only
 from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 from tallybayes.ensemble.ensemble_summary import describe
 from tallybayes.ensemble.fitting import smooth_prior
-from tallybayes.ensemble.layout import Recipe, columns_of, lay_out
+from tallybayes.ensemble.half_fits import choose_layout, count_layout, fit_half
+from tallybayes.ensemble.layout import Recipe
+from tallybayes.ensemble.nested_halves import HalfFit, nested_halves, wanted
 from tallybayes.ensemble.networks import log_density
+from tallybayes.ensemble.row_sample import RowSample
 from tallybayes.ensemble.stacking import BY_COMPONENT
 from tallybayes.ensemble.text_component import fit_texts
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
@@ -335,23 +338,24 @@ class BayesClassifier(GenerativeClassifier):
             for span, codes, _ in packed(data, s.sizes):
                 yield codes, y[span], None if w is None else w[span]
 
-        classes = class_order(s.sample, fitted.K)
-        rank = np.argsort(classes).astype(np.int32)
         numeric = np.array([j in fitted.schema.cuts for j in term.columns])
-        ranked = replace(s, single=np.ascontiguousarray(s.single[classes]))
-        columns = columns_of(ranked, fitted.weight[classes], ensemble.tokens, data.n, numeric)
-        _warn_identifiers([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.identifier).tolist()])
+        recipe, seed = self._recipe(), self._seed()
         stage("choosing networks")
-        by_rank = np.append(rank, np.int32(-1))  # −1, no class, reads the last
-        sample = with_class_ranks(s.sample, rank)
-        with_ranks = lambda: ((codes, by_rank[labels], weights) for codes, labels, weights in batches())  # noqa: E731
-        chosen = replace(ensemble, **lay_out(columns, self._recipe(), with_ranks, sample, self._seed()))
-        chains, gaussian = chosen.no_counts(fitted.K, w is not None)
+        columns, fields = choose_layout(ensemble, s, fitted.weight, numeric, data.n, batches, recipe, seed)
+        _warn_identifiers([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.identifier).tolist()])
+        chosen = replace(ensemble, **fields)
         stage("counting networks", data.n)
-        for codes, labels, weights in batches():
-            gaussian = chosen.count(codes, labels, weights, chains, gaussian)
-            step(len(labels))
+        chains, gaussian = count_layout(chosen, batches, fitted.K, w is not None, step)
         statistics = EnsembleStatistics.of(s.single, s.sizes, s.sample, chains, gaussian)
+        if recipe.weighting != "none" and wanted(len(s.sample_label), len(numeric), fitted.K):
+            stage("judging halves")
+            levels = fitted.context(term).levels
+
+            def fit(sample: RowSample) -> HalfFit:
+                return fit_half(ensemble, sample, s.sizes, (numeric, levels), fitted.K, recipe, seed)
+
+            found = nested_halves(s.sample, fit)
+            chosen = replace(chosen, halves=(found.trust, found.optimism, found.error, found.rows))
         return Term(chosen, term.columns, statistics)
 
     _reads_text = True

@@ -1,0 +1,73 @@
+"""Nested halves: the whole fit on each half of few rows, judged on the other half.
+
+Leave-one-out is honest about counts, not about what was chosen on the same rows: bins, super-parents, concentrations
+and stacking weights. Where rows are few, or columns many, these choices can make noise look like evidence. So the
+ensemble is also laid out and estimated on each half of the rows, and predicts the other half. That gives
+    trust      a factor of the score: the one in [0, 1] with the least log-loss (0: the class prior), or its square root
+               unless there are more columns than rows, for all rows deserve more trust than a half,
+    optimism   by how much the log-loss of the other half exceeds the estimated one.
+Both count less when more rows are learned later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tallybayes.ensemble.row_sample import RowSample, picked
+from tallybayes.ensemble.stacking import row_losses
+from tallybayes.utils.array_types import Array, Floats
+
+MAX_ROWS, MAX_WIDE_ROWS = 1000, 4000  # above which leave-one-out is enough; with more columns than rows
+TWICE_ROWS = 400  # up to which rows are halved in two ways
+MIN_ROWS, MIN_CLASS_ROWS = 20, 10  # in all, and for each class on average: with fewer, a half tells too little
+FACTORS = np.linspace(1.0, 0.0, 41)
+
+
+class NestedHalves(NamedTuple):
+    """See above; error: standard error of the log-loss of the other half; rows: how many there were."""
+
+    trust: float = 1.0
+    optimism: float = 0.0
+    error: float = 0.0
+    rows: float = 0.0
+
+
+class HalfFit(NamedTuple):
+    """A fit on some rows: the log prior, the scores of other rows, and its own estimated log-loss."""
+
+    log_prior: Floats
+    score: Callable[[Array], Floats]
+    loss: float
+
+
+def wanted(rows: int, columns: int, classes: int) -> bool:
+    """Are rows so few that the halves are worth their time? (Of so few all are in the sample.)"""
+    least, most = (MIN_ROWS, MAX_WIDE_ROWS) if columns > rows else (MIN_CLASS_ROWS * classes, MAX_ROWS)
+    return max(MIN_ROWS, least) <= rows <= most
+
+
+def nested_halves(sample: RowSample, fit: Callable[[RowSample], HalfFit]) -> NestedHalves:
+    """Judge `fit` on the rows of a sample; halves have the same share of each class. Few rows are halved twice."""
+    order = np.argsort(sample.label, kind="stable")  # within a class the hashes ascend
+    counts = np.bincount(sample.label)
+    turn = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    w, told = sample.weight / sample.weight.sum(), 0.0
+    losses = np.zeros((len(FACTORS), len(order)))
+    splits = (1, 2) if len(order) <= TWICE_ROWS else (1,)
+    for run in splits:
+        second = np.zeros(len(order), dtype=bool)
+        second[order] = turn // run % 2 == 1
+        for half in (second, ~second):
+            found = fit(picked(sample, np.flatnonzero(~half)))
+            score = found.score(np.ascontiguousarray(sample.codes[:, half]))
+            for i, t in enumerate(FACTORS):
+                losses[i, half] += row_losses(found.log_prior + t * score, sample.label[half]) / len(splits)
+            told += found.loss * float(w[half].sum()) / len(splits)
+    mean = losses @ w
+    best = int(np.argmin(mean))
+    error = float(np.linalg.norm(w * (losses[best] - mean[best])))
+    power = 1.0 if len(sample.codes) > len(order) else 0.5
+    return NestedHalves(float(FACTORS[best]) ** power, float(mean[best]) - told, error, float(sample.weight.sum()))
