@@ -326,7 +326,7 @@ def test_many_rows_are_searched_less_often_with_more_patience_and_depth(monkeypa
 
     monkeypatch.setattr(boosting._core, "fit_boosting", spied)
     monkeypatch.setattr(boosting, "MANY_ROWS", 8500)  # half as many take half as long
-    for n, runs, patience, depth in ((600, 6, 5, 6), (3000, 5, 5, 6), (8000, 2, 9, 6), (9000, 1, 12, 12)):
+    for n, runs, patience, depth in ((1100, 6, 5, 6), (3000, 5, 5, 6), (8000, 2, 9, 6), (9000, 1, 12, 12)):
         sizes.clear()
         X, y = pairs(n)
         X = np.column_stack([X, np.random.default_rng(0).random(n)])  # no two rows are alike

@@ -61,7 +61,7 @@ def test_both_together_are_better_than_either(fitted: BayesClassifier) -> None:
 
 def test_numbers_of_noise_do_not_count_beside_a_text() -> None:
     rng = np.random.default_rng(2)
-    learned, y = table(1500)
+    learned, y = table(900)
     rows = [{"body": r["body"], **{f"x{j}": float(rng.normal()) for j in range(6)}} for r in learned]
     model = BayesClassifier("fast").fit(rows, y)
     alone = BayesClassifier("fast").fit([{"body": r["body"]} for r in rows], y)

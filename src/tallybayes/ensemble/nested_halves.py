@@ -12,6 +12,7 @@ Both count less when more rows are learned later.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -54,20 +55,25 @@ def nested_halves(sample: RowSample, fit: Callable[[RowSample], HalfFit]) -> Nes
     order = np.argsort(sample.label, kind="stable")  # within a class the hashes ascend
     counts = np.bincount(sample.label)
     turn = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    w, told = sample.weight / sample.weight.sum(), 0.0
+    total, told = float(sample.weight.sum()), 0.0
+    w = sample.weight / total
+    even = 2 * np.floor(sample.weight / 2)  # equal rows are one entry: each half has half of them
     losses = np.zeros((len(FACTORS), len(order)))
     splits = (1, 2) if len(order) <= TWICE_ROWS else (1,)
     for run in splits:
         second = np.zeros(len(order), dtype=bool)
         second[order] = turn // run % 2 == 1
         for half in (second, ~second):
-            found = fit(picked(sample, np.flatnonzero(~half)))
-            score = found.score(np.ascontiguousarray(sample.codes[:, half]))
+            own = even / 2 + np.where(half, sample.weight - even, 0.0)
+            learned, asked = np.flatnonzero(sample.weight - own > 0), np.flatnonzero(own > 0)
+            found = fit(replace(picked(sample, learned), weight=(sample.weight - own)[learned]))
+            score = found.score(np.ascontiguousarray(sample.codes[:, asked]))
+            share = own[asked] / sample.weight[asked] / len(splits)
             for i, t in enumerate(FACTORS):
-                losses[i, half] += row_losses(found.log_prior + t * score, sample.label[half]) / len(splits)
-            told += found.loss * float(w[half].sum()) / len(splits)
+                losses[i, asked] += share * row_losses(found.log_prior + t * score, sample.label[asked])
+            told += found.loss * float(own.sum()) / total / len(splits)
     mean = losses @ w
     best = int(np.argmin(mean))
     error = float(np.linalg.norm(w * (losses[best] - mean[best])))
     power = 1.0 if len(sample.codes) > len(order) else 0.5
-    return NestedHalves(float(FACTORS[best]) ** power, float(mean[best]) - told, error, float(sample.weight.sum()))
+    return NestedHalves(float(FACTORS[best]) ** power, float(mean[best]) - told, error, total)
