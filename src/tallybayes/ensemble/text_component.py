@@ -1,6 +1,8 @@
-"""Text columns of a BayesClassifier: multinomial models of words (McCallum & Nigam 1998), weighted beside the rest.
+"""Text columns of a BayesClassifier: words and pairs of words, by the multinomial (McCallum & Nigam 1998) or the
+complement model (Rennie et al. 2003), weighted beside the rest.
 
-The smoothing of each text and its weight are chosen by leave-one-out, given the other columns and the texts before it.
+The model, the smoothing and the weight of each text are chosen by leave-one-out, given the other columns and the texts
+before it.
 """
 
 from __future__ import annotations
@@ -18,10 +20,13 @@ from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Array, Floats
 
+NGRAMS = (1, 2)  # words and pairs of words: pairs hold what a word negates or begins
 ALPHAS = (1.0, 0.3, 0.1, 0.03)
-SELECTION_ROWS, SPANS = 4000, 20  # leave-one-out rows, and spans of the table that they are taken from
+SELECTION_ROWS, SPANS = 2000, 20  # leave-one-out rows, and spans of the table that they are taken from
+MODELS = ("multinomial", "complement")
 ROUNDS = 4  # of coordinate descent over the two weights
 MIN_GAIN = 5e-4  # of log-loss, below which a side has no weight
+COLUMN_GAIN = 2.0  # of log-likelihood, that each other column must add: their stacking saw the same rows
 PULL = 1.0  # prior rows that draw a weight to 1: a few rows without an error would make it infinite
 
 
@@ -38,30 +43,40 @@ def fit_texts(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fit
     chosen: list[Term] = []
     for term, words in texts:
         best, loss, best_joint = term, np.inf, joint
-        for alpha in ALPHAS:
-            plain = replace(words, alpha=alpha, weight=1.0)
-            tried = replace(term, distribution=plain)
-            _, own = _leave_one_out(replace(fitted, terms=(tried,)).estimate(priors), spans, priors, starts)
-            weight = temperature.best_temperature(joint, own, y, w, PULL)
-            found = -temperature.score(temperature.posterior(joint, own, weight), y, w)
-            if found < loss:
-                best, loss = replace(term, distribution=replace(plain, weight=weight)), found
-                best_joint = joint + weight * own
+        for model in MODELS if fitted.K > 2 else MODELS[:1]:  # of two classes both give the same odds
+            last = np.inf
+            for alpha in ALPHAS:
+                plain = replace(words, model=model, alpha=alpha, weight=1.0)
+                tried = replace(term, distribution=plain)
+                _, own = _leave_one_out(replace(fitted, terms=(tried,)).estimate(priors), spans, priors, starts)
+                weight = temperature.best_temperature(joint, own, y, w, PULL)
+                found = -temperature.score(temperature.posterior(joint, own, weight), y, w)
+                if found < loss:
+                    best, loss = replace(term, distribution=replace(plain, weight=weight)), found
+                    best_joint = joint + weight * own
+                if found > last:  # less smoothing harms already
+                    break
+                last = found
         chosen.append(best)
         joint = best_joint
     if others:
-        weight, of_texts = _balance(prior, known, joint - prior - known, y, w)
+        columns = sum(len(t.columns) for t in others)
+        gain = max(MIN_GAIN, COLUMN_GAIN * columns / max(float(w.sum()), 1e-300))
+        weight, of_texts = _balance(prior, known, joint - prior - known, y, w, gain)
         others = tuple(_weighted(t, weight) for t in others)
         chosen = [_weighted(t, of_texts) for t in chosen]
     by_columns = {t.columns: t for t in (*others, *chosen)}
     return replace(fitted, terms=tuple(by_columns[t.columns] for t in fitted.terms))
 
 
-def _balance(prior: Floats, known: Floats, texts: Floats, y: Array, w: Floats) -> tuple[float, float]:
+def _balance(
+    prior: Floats, known: Floats, texts: Floats, y: Array, w: Floats, gain: float = MIN_GAIN
+) -> tuple[float, float]:
     """The weights of the other columns (at most 1) and of the texts with the least LOO log-loss together.
 
     The stacking weights of the other columns were fitted without the texts. Where texts predict the class, the others
-    have less to add and their noise harms more. A side that adds less than MIN_GAIN has weight 0.
+    have less to add and their noise harms more. Other columns that add less than `gain` have weight 0, and so have
+    texts that add less than MIN_GAIN.
     """
 
     def loss(weight: float, of_texts: float) -> float:
@@ -73,7 +88,7 @@ def _balance(prior: Floats, known: Floats, texts: Floats, y: Array, w: Floats) -
         of_texts = temperature.best_temperature(prior + weight * known, texts, y, w, PULL)
     both = loss(weight, of_texts)
     texts_alone = temperature.best_temperature(prior, texts, y, w, PULL)
-    if loss(0.0, texts_alone) < min(both + MIN_GAIN, loss(1.0, 0.0)):
+    if loss(0.0, texts_alone) < min(both + gain, loss(1.0, 0.0)):
         return 0.0, texts_alone
     return (1.0, 0.0) if loss(1.0, 0.0) < both + MIN_GAIN else (weight, of_texts)
 

@@ -25,7 +25,7 @@ from tallybayes.ensemble.nested_halves import HalfFit, nested_halves, wanted
 from tallybayes.ensemble.networks import log_density
 from tallybayes.ensemble.row_sample import RowSample
 from tallybayes.ensemble.stacking import BY_COMPONENT
-from tallybayes.ensemble.text_component import fit_texts
+from tallybayes.ensemble.text_component import NGRAMS, fit_texts
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.parameters import random_of
@@ -286,7 +286,7 @@ class BayesClassifier(GenerativeClassifier):
         texts = [j for j, kind in enumerate(schema.kinds) if kind == "text"]
         others = tuple(j for j in range(schema.d) if j not in texts)
         ensemble = Ensemble(columns=len(others), method="frequency", bins=INTERVALS, **self._options())
-        return (*((Term(ensemble, others),) if others else ()), *(Term(Words(), (j,)) for j in texts))
+        return (*((Term(ensemble, others),) if others else ()), *(Term(Words(ngrams=NGRAMS), (j,)) for j in texts))
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         if not all(isinstance(term.distribution, Ensemble | Words) for term in fitted.terms):

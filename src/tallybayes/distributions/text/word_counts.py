@@ -29,7 +29,7 @@ from tallybayes.distributions.capabilities import (
 )
 from tallybayes.distributions.context import Context, Needs, Weights
 from tallybayes.distributions.statistics import Record, check_alpha, expect, subtract
-from tallybayes.distributions.text.word_leave_one_out import leave_one_out
+from tallybayes.distributions.text.word_leave_one_out import Prepared, leave_one_out
 from tallybayes.errors import OptionError, SharedWordsWarning, brief, is_number, warn
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property
@@ -83,6 +83,11 @@ class WordParams(Record):
     exist: NDArray[np.bool_]
     length: Array
     words: Levels
+
+    @cached_property
+    def held(self) -> dict[str, Prepared]:
+        """What leave-one-out needs of the counts for all rows."""
+        return {}
 
     @cached_property
     def share(self) -> Array:
@@ -359,7 +364,7 @@ class Words(Distribution[WordStatistics, WordParams]):
         V is smaller by them.
         """
         found = leave_one_out(
-            self.model, self.alpha, _counts(data), y, unit, _padded(s.count, len(p.exist)), s.rows, context.K
+            self.model, self.alpha, _counts(data), y, unit, _padded(s.count, len(p.exist)), s.rows, context.K, p.held
         )
         return found if self.weight == 1 else np.multiply(found, self.weight, out=found, where=found != 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,19 +47,41 @@ def leave_one_out(
     count: Array,
     rows: Array,
     K: int,
+    held: dict[str, Prepared],
 ) -> Array:
-    """(n, K): log P(x | class) of rows that are in the statistics, leave-one-out. count: (K, words)."""
+    """(n, K): log P(x | class) of rows that are in the statistics, leave-one-out. count: (K, words).
+
+    held: what is the same for all rows stays there, for the next rows of the same counts.
+    """
     out = np.zeros((data.n, K))
-    judge: _Shares | _Presence
-    judge = _Presence(alpha, count, rows) if model == "bernoulli" else _Shares(alpha, count, model == "complement")
-    for span in _spans(data, y, unit, count, once=model == "bernoulli"):
-        out[span.rows] = judge.scores(span)
+    found = held.get(model)
+    if found is None or found.count is not count or found.judge.alpha != alpha:
+        found = held[model] = _prepared(model, alpha, count, rows)
+    for span in _spans(data, y, unit, found, once=model == "bernoulli"):
+        out[span.rows] = found.judge.scores(span)
     return out
 
 
-def _spans(data: Sparse, y: NDArray[np.int32], unit: NDArray[np.float64], count: Array, once: bool) -> Iterator[_Span]:
+class Prepared(NamedTuple):
+    """The counts and what all rows need of them."""
+
+    count: Array
+    total: Array
+    exist: NDArray[np.bool_]
+    judge: _Shares | _Presence
+
+
+def _prepared(model: str, alpha: float, count: Array, rows: Array) -> Prepared:
+    judge: _Shares | _Presence
+    judge = _Presence(alpha, count, rows) if model == "bernoulli" else _Shares(alpha, count, model == "complement")
+    return Prepared(count, count.sum(axis=0), np.asarray(count.any(axis=0)), judge)
+
+
+def _spans(
+    data: Sparse, y: NDArray[np.int32], unit: NDArray[np.float64], found: Prepared, once: bool
+) -> Iterator[_Span]:
     """once: a word counts once, however often a text has it."""
-    total, exist, csr = count.sum(axis=0), np.asarray(count.any(axis=0)), data.csr
+    count, total, exist, csr = found.count, found.total, found.exist, data.csr
     step = max(1, ENTRIES * data.n // max(1, len(count) * csr.nnz))
     for first in range(0, data.n, step):
         rows = slice(first, min(first + step, data.n))
