@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +61,8 @@ def leave_one_out(
     return out
 
 
-class Prepared(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Prepared:
     """The counts and what all rows need of them."""
 
     count: Array
