@@ -364,7 +364,7 @@ void bind_row(nb::module_& m) {
       .def(nb::init<Columns1, const Matrix&, const Matrix&, const Matrix&, const Matrix&, int, bool, double,
                     const Matrix&, const Doubles&>(),
            nb::arg("columns"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
-           nb::arg("m2").noconvert(), nb::arg("ddof"), nb::arg("shared"), nb::arg("var_smoothing"),
+           nb::arg("m2").noconvert(), nb::arg("ddof"), nb::arg("shared"), nb::arg("var_smoothing"), nb::kw_only(),
            nb::arg("zero").noconvert(), nb::arg("alpha").noconvert())
       .def("sums", &FastLogGaussian::sums);
 

@@ -5,7 +5,10 @@
 namespace tb::TB_ISA {
 namespace {
 
-TB_INLINE Vec log_of(Vec x) { return pick(x < __builtin_inf(), log_nonnegative(x), x); }
+TB_INLINE Vec log_of(Vec x) {
+  const Mask finite = x < __builtin_inf();  // what is not would overflow in the exponent's arithmetic
+  return pick(finite, log_nonnegative(pick(finite, x, set(1.0))), x);
+}
 
 TB_INLINE Vec log_of_positive(Vec x) {
   const Vec none = pick(x == -__builtin_inf(), x, set(__builtin_nan("")));

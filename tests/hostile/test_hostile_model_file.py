@@ -74,7 +74,7 @@ def test_a_copy_with_other_line_ends() -> None:
 
 def test_a_file_of_the_future() -> None:
     header, arrays = parts(SMALL)
-    assert "format 7; this version of tallybayes reads format 2. Upgrade" in refused(
+    assert "format 7; this version of tallybayes reads format 3. Upgrade" in refused(
         assemble(header, arrays, version=7)
     )
     assert "format 7" in refused(assemble(header, arrays, version=7)[:60])  # whatever the rest may mean then

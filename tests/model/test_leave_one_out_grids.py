@@ -91,7 +91,8 @@ def test_an_estimate_with_choices_kept_is_the_estimate(name: str) -> None:
     (term,) = fitted.terms
     d, data = term.distribution, model.predictor_.read(X).of(term)
     again = d.reestimate(term.statistics, fitted.context(term), term.params)
-    np.testing.assert_array_equal(column_terms(d, data, again, 3), column_terms(d, data, term.params, 3))
+    # weights of few rows are divided by the trust in them and multiplied again: the last bit may differ
+    np.testing.assert_allclose(column_terms(d, data, again, 3), column_terms(d, data, term.params, 3), rtol=1e-14)
 
 
 def test_of_a_kernel_density_the_rows_own_kernel_is_dropped() -> None:

@@ -70,9 +70,11 @@ def test_slow_headers_are_not_waited_for(running: Running) -> None:
 
 
 def test_endless_headers_and_bodies_are_cut_off(running: Running) -> None:
-    assert raw(running, b"GET / HTTP/1.1\r\nx: ", *[b"a" * 10_000] * 20) == b""
-    assert raw(running, b"GET / HTTP/1.1\r\n", *[b"x: " + b"a" * 1000 + b"\r\n"] * 200) == b""
-    assert raw(running, b"GET /" + b"a" * 200_000) == b""
+    # closed while the rest is on its way: the refusal arrives or is lost with the connection
+    refused = (b"", b"HTTP/1.1 400")
+    assert raw(running, b"GET / HTTP/1.1\r\nx: ", *[b"a" * 10_000] * 20)[:12] in refused
+    assert raw(running, b"GET / HTTP/1.1\r\n", *[b"x: " + b"a" * 1000 + b"\r\n"] * 200)[:12] in refused
+    assert raw(running, b"GET /" + b"a" * 200_000)[:12] in refused
     head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\n"
     assert raw(running, head + b"Content-Length: 1000000\r\n\r\n").startswith(b"HTTP/1.1 413")
     chunk = b"4000\r\n" + b" " * 0x4000 + b"\r\n"

@@ -222,7 +222,8 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
     ) -> _core.FastRowTerm | str:
         places, smoothing = [c.place for c in columns], float(self.var_smoothing)
         alpha = per_column(self.alpha, len(columns))
-        return _core.FastLogGaussian(places, s.n, s.mean, s.low, s.m2, self.ddof, self.shared, smoothing, s.zero, alpha)
+        moments = (s.n, s.mean, s.low, s.m2)
+        return _core.FastLogGaussian(places, *moments, self.ddof, self.shared, smoothing, zero=s.zero, alpha=alpha)
 
     def export(self, p: LogGaussianParams, context: Context) -> Exported | str:
         normal = self._gaussian().export(p.normal, context)
