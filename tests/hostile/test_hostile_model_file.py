@@ -79,7 +79,7 @@ def test_a_file_of_the_future() -> None:
     )
     assert "format 7" in refused(assemble(header, arrays, version=7)[:60])  # whatever the rest may mean then
     old = refused(assemble(header, arrays, version=1))
-    assert "format 1 by a version of tallybayes before 0.3; this version reads format 2. Fit the model again, or" in old
+    assert "format 1 by a version of tallybayes before 0.3; this version reads format 3. Fit the model again, or" in old
 
 
 def test_lengths_that_lie_take_no_memory() -> None:
