@@ -189,10 +189,10 @@ class Watch:
 
     def __init__(self, *, first: bool) -> None:
         self._load, self._before = os.getloadavg()[0] if first else 0.0, taken()
-        self._start = (time.perf_counter(), jiffies(), own_seconds())
+        self._offset = (time.perf_counter(), jiffies(), own_seconds())
 
     def end(self) -> Noise:
-        (started, (busy, host), own), cores = self._start, os.cpu_count() or 1
+        (started, (busy, host), own), cores = self._offset, os.cpu_count() or 1
         busy_now, host_now = jiffies()
         whole = (time.perf_counter() - started) * cores
         others = max(0.0, (busy_now - busy) - (own_seconds() - own)) / whole

@@ -30,7 +30,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 class Service:
     """`tallybayes serve` in a process of its own, and one connection to it."""
 
-    def __init__(self, model: tb.NaiveBayes) -> None:
+    def __init__(self, model: tb.NaiveBayes | tb.BayesClassifier) -> None:
         self._folder = tempfile.TemporaryDirectory()
         path = Path(self._folder.name) / "model.tb"
         tb.save(model, path)
@@ -95,9 +95,19 @@ def of_cpu(service: Service, request: bytes, times: int) -> float:
 @workload("service, one row, server CPU", seconds=300e-6)
 def one_row(shrink: int) -> Case:
     rows, y = load_watermelon()
-    service = Service(tb.NaiveBayes().fit(rows, y))
-    request = post(json.dumps({"row": rows[0]}).encode(), "application/json")
-    return Case("8 mixed columns, JSON", ours=lambda: of_cpu(service, request, 5000 // shrink), times_itself=True)
+    return _one_row(tb.NaiveBayes().fit(rows, y), rows[0], "8 mixed columns, JSON", shrink)
+
+
+@workload("service, one row, BayesClassifier, server CPU", seconds=300e-6)
+def one_row_of_the_default(shrink: int) -> Case:
+    rows, y = load_census()
+    return _one_row(tb.BayesClassifier().fit(rows[:3000], y[:3000]), rows[5], "14 mixed columns, JSON", shrink)
+
+
+def _one_row(model: tb.NaiveBayes | tb.BayesClassifier, row: object, what: str, shrink: int) -> Case:
+    service = Service(model)
+    request = post(json.dumps({"row": row}).encode(), "application/json")
+    return Case(what, ours=lambda: of_cpu(service, request, 5000 // shrink), times_itself=True)
 
 
 @workload("service, one row, p99 at half load", seconds=0.010)

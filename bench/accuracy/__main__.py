@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..report import matches, progress
 from .models import MODELS, Model, available
-from .report import Figures, check_same, compared, load, merge, one_table, save, save_rows, summary
+from .report import Figures, check_same, compared, load, markdown, merge, one_table, save, save_rows, summary
 from .tables import Folds, Table, UnfitError, cells, read, sources
 from .unit import Allowance, unit
 
@@ -21,6 +21,9 @@ SPREAD_ROWS = 500  # a table of fewer rows says little of the spread between see
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     before = load(options.against) if options.against else None
+    if options.markdown:
+        print(markdown(merge(load(path) for path in options.report or [options.out])))
+        return 0
     if options.report:
         print(_told(merge(load(path) for path in options.report), before))
         return 0
@@ -117,6 +120,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--spread", metavar="N", type=int, default=3, help=spread)
     add("--against", metavar="FILE", type=Path, help="figures of an earlier run, to compare each model with itself")
     add("--report", metavar="FILE", type=Path, nargs="+", help="only print the summary of these files together")
+    add("--markdown", action="store_true", help="no run: the table for README.md, of --out or of the files of --report")
     options = parser.parse_args(argv)
     if options.max_rows < 100:
         parser.error(f"--max-rows must be at least 100; got {options.max_rows}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Record = dict[str, Any]
 TIMES = ("fit_cpu", "predict_cpu")
-MEASURES = ("error", "log_loss", "log_loss_4", "brier", "ece", *TIMES)
+MEASURES = ("error", "balanced_error", "auc_error", "log_loss", "log_loss_4", "brier", "ece", *TIMES)
 TESTED = {"log_loss": 0, "error": 1}  # the lines of a file of rows
 SURE = 1.96  # standard errors
 

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from tallybayes.evaluation.scores import Scores
 
 from .models import Model
-from .spread import spread
+from .spread import spread, steadiness
 from .tables import Codes, Table
 
 Floats = NDArray[np.float64]
@@ -52,6 +53,8 @@ def evaluate(model: Model, table: Table, threads: int = 1, seeds: int = 0) -> An
     Each repeat answers all rows once. Its scores are means over all of them, and repeats are averaged:
 
         error       share of rows whose class does not have the largest probability
+        balanced_error   1 − balanced accuracy: the mean over classes of the error on their rows
+        auc_error   1 − AUC: the mean over classes of one against the rest, ties count half
         log_loss    −log P_y, P clipped to [eps of float64, 1]: what scikit-learn's log_loss does
         log_loss_4  the same, P clipped to [1e-4, 1]: one row that is surely wrong costs 9 nats, not 36
         brier       Σ_k (P_k − [k = y])², from 0 to 2
@@ -61,6 +64,7 @@ def evaluate(model: Model, table: Table, threads: int = 1, seeds: int = 0) -> An
         reported    the leave-one-out log-loss that a BayesClassifier says of itself, mean over folds
         warnings    how often each was given, in words
         spread      between seeds, where `seeds` of them are asked for and the model draws
+        steadiness  with one row in a hundred left out, where `seeds` are asked for
 
     A class that was not among the rows to learn gets probability 0 before clipping.
     """
@@ -69,9 +73,11 @@ def evaluate(model: Model, table: Table, threads: int = 1, seeds: int = 0) -> An
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             figures, rows = _cross_validate(model, table, threads)
-            if seeds > 1 and model.draws:
-                with threadpool_limits(threads):
+            with threadpool_limits(threads):
+                if seeds > 1 and model.draws:
                     figures["spread"] = spread(model, table, seeds)
+                if seeds > 1:
+                    figures["steadiness"] = steadiness(model, table)
         return Answered(record | figures | {"warnings": _told(heard)}, rows)
     except Exception as error:
         return Answered(record | {"failed": " ".join(f"{type(error).__name__}: {error}".split())[:300]})
@@ -136,13 +142,24 @@ def score(y: Codes, proba: Floats) -> dict[str, float]:
         raise ValueError("predict_proba gave rows that do not sum to 1")
     scores = Scores.none().add(y, np.log(np.clip(proba, EPS, 1)))
     true = proba[np.arange(len(y)), y]
+    wrong = proba.argmax(axis=1) != y
+    there = np.unique(y)
     return {
         "error": 1 - scores.accuracy.value,
+        "balanced_error": float(np.mean([wrong[y == k].mean() for k in there])),
+        "auc_error": float(np.mean([1 - auc(proba[:, k], y == k) for k in there])) if len(there) > 1 else 0.0,
         "log_loss": scores.log_loss.value,
         "log_loss_4": float(-np.log(np.clip(true, ROBUST, 1)).mean()),
         "brier": scores.brier.value,
         "ece": scores.calibration_error.value,
     }
+
+
+def auc(values: Floats, positive: NDArray[np.bool_]) -> float:
+    """The share of pairs of a positive and another row in which the positive one has more; ties count half."""
+    ranks = rankdata(values)
+    own = int(positive.sum())
+    return float((ranks[positive].sum() - own * (own + 1) / 2) / (own * (len(values) - own)))
 
 
 def per_row(y: Codes, proba: Floats) -> Floats:

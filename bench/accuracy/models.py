@@ -9,6 +9,8 @@ of them, learned from the rows of the fold and timed with it:
                               standardised; at most 1000 steps
     CatBoost                  missing labels as a label
     XGBoost                   classes numbered without gaps; a column of labels that has none is left out
+    EBM                       interpret-core; missing labels as a label
+    RealMLP                   pytabkit's RealMLP-TD (torch): labels and numbers as for the forest, codes as categories
     LightGBM tuned            the search that is described in tuned.py
 
 To add one, write a function of a Table and a number of threads that returns an estimator, with what it needs imported
@@ -116,6 +118,32 @@ def catboost(table: Table, threads: int) -> Any:
     return make_pipeline(FunctionTransformer(_name_missing), model)
 
 
+def ebm(table: Table, threads: int) -> Any:  # noqa: ARG001
+    from interpret.glassbox import ExplainableBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    model = ExplainableBoostingClassifier(n_jobs=threads, random_state=0)
+    return make_pipeline(FunctionTransformer(_name_missing), model)
+
+
+def real_mlp(table: Table, threads: int) -> Any:
+    from pytabkit import RealMLP_TD_Classifier
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
+    ready = make_column_transformer((codes, table.labels), (_fill(), table.numbers), sparse_threshold=0.0)
+    ready.set_output(transform="pandas")
+    model = RealMLP_TD_Classifier(device="cpu", n_threads=threads, random_state=0)
+    return make_pipeline(ready, FunctionTransformer(_codes_as_labels), model)
+
+
+def _codes_as_labels(X: pd.DataFrame) -> pd.DataFrame:
+    return X.astype({name: "category" for name in X if name.startswith("ordinalencoder__")})
+
+
 def _name_missing(X: pd.DataFrame) -> pd.DataFrame:
     labels = X.select_dtypes("category").astype(object)
     return X.assign(**labels.where(labels.notna(), "missing"))
@@ -169,6 +197,8 @@ MODELS: list[Model] = [
     Model("LightGBM tuned", lightgbm_tuned),
     Model("XGBoost", xgboost),
     Model("CatBoost", catboost),
+    Model("EBM", ebm),
+    Model("RealMLP", real_mlp),
     Model("HistGradientBoosting", hist_gradient_boosting),
     Model("RandomForest", random_forest),
     Model("ExtraTrees", extra_trees),

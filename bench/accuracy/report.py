@@ -16,9 +16,14 @@ from ..report import machine
 from .duel import MEASURES, TIMES, Duel, Record, row_file
 
 Figures = dict[tuple[str, str], Record]  # by table and model
-FORM = 2  # of the file
+FORM = 3  # of the file
+STEADY_PEER = "LightGBM"  # beside which steadiness is reported
 ENOUGH = 1000  # rows, from which on the log-loss that a model says of itself should be near
 COUNTS = ("tables", "error w-d-l", "sure", "loss w-d-l", "sure")
+MARKDOWN_HEAD = (
+    "model", "peer", "tables", "error: won–drawn–lost, ratio, median", "log-loss: won–drawn–lost, ratio, median",
+    "1 − AUC", "Brier", "calibration error", "fit time", "predict time",
+)  # fmt: skip
 EXPLAINED = """\
 w-d-l: tables where the first has the lower error (log-loss), draws, and losses. A draw: errors less than half a row
 apart; log-losses less than 0.1 % apart. sure: tables where it is better, and worse, by more than 1.96 standard errors
@@ -100,6 +105,25 @@ def summary(figures: Figures) -> str:
     return "\n\n".join(part for part in [*parts, *(more(figures) for more in MORE)] if part)
 
 
+def markdown(figures: Figures) -> str:
+    """Each of ours beside each peer, as the table of README.md and docs/accuracy.md."""
+    names = {record["model"]: bool(record["ours"]) for record in figures.values()}
+    ours, peers = ([name for name, own in names.items() if own is side] for side in (True, False))
+    lines = [f"| {' | '.join(MARKDOWN_HEAD)} |", f"|---|---|--:|---|---|{'--:|' * (len(MARKDOWN_HEAD) - 5)}"]
+    for peer in peers:
+        for own in ours:
+            duel = Duel(_of(figures, own), _of(figures, peer))
+            if not duel.tables:
+                continue
+            counted = [
+                f"{'–'.join(map(str, duel.counts(m)))}, {duel.ratio(m):.2f}, {duel.median(m):.2f}"
+                for m in ("error", "log_loss")
+            ]
+            others = [f"{duel.ratio(m):.2g}" for m in ("auc_error", "brier", "ece", *TIMES)]
+            lines.append(f"| {' | '.join([own, peer, str(len(duel.tables)), *counted, *others])} |")
+    return "\n".join(lines)
+
+
 def compared(now: Figures, before: Figures) -> str:
     """Each model now beside itself in an earlier file."""
     same = {key: r for key, r in now.items() if key in before and r["fingerprint"] == before[key]["fingerprint"]}
@@ -175,7 +199,18 @@ def _warned(figures: Figures) -> str:
     return "\n".join(["Warnings", *lines]) if lines else ""
 
 
-MORE: tuple[Callable[[Figures], str], ...] = (_reported, _spread, _warned)
+def _steadiness(figures: Figures) -> str:
+    """How much answers change when few rows are left out, beside STEADY_PEER on the same rows."""
+    found = {key: r["steadiness"] for key, r in figures.items() if "steadiness" in r}
+    rows = [["", "mean |ΔP|", "largest |ΔP|", f"mean / {STEADY_PEER}'s"]]
+    for (table, model), own in found.items():
+        peer = found.get((table, STEADY_PEER), {}).get("mean_change", 0.0)
+        ratio = f"{own['mean_change'] / peer:.2f}" if peer > 0 else "–"
+        rows.append([f"{model}, {table}", f"{own['mean_change']:.4f}", f"{own['max_change']:.3f}", ratio])
+    return f"With one row in a hundred left out, on rows that were not learned\n{_aligned(rows)}" if found else ""
+
+
+MORE: tuple[Callable[[Figures], str], ...] = (_reported, _spread, _steadiness, _warned)
 
 
 def _of(figures: Figures, model: str) -> dict[str, Record]:

@@ -1,4 +1,4 @@
-"""How far the answers of a model that draws depend on the seed: fits that differ in nothing else."""
+"""How far answers depend on the seed, and on one row in a hundred: fits that differ in nothing else."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .models import Model
 from .tables import Table
 
+LEFT_OUT = 100  # one row in so many
 EXPLAINED = 1000  # rows at most whose reasons are compared
 
 
@@ -35,6 +36,20 @@ def spread(model: Model, table: Table, seeds: int) -> dict[str, float]:
         "max_change": float(np.max(changes)),
         "same_reason": float(np.mean([reasons[a] == reasons[b] for a, b in pairs])),
     }
+
+
+def steadiness(model: Model, table: Table) -> dict[str, float]:
+    """The first fold with all rows to learn, and without every hundredth of them: mean and largest |ΔP|."""
+    learn, answer = next(iter(table.splits()))[0]
+    fewer = np.delete(learn, np.arange(LEFT_OUT // 2, len(learn), LEFT_OUT))
+    chances = []
+    for rows in (learn, fewer):
+        fit = model.make(table, 1).fit(table.X.iloc[rows], table.y[rows])
+        found = np.zeros((len(answer), table.classes))
+        found[:, np.asarray(fit.classes_, dtype=np.intp)] = fit.predict_proba(table.X.iloc[answer])
+        chances.append(found)
+    change = np.abs(chances[0] - chances[1])
+    return {"mean_change": float(change.mean()), "max_change": float(change.max())}
 
 
 def _top_reason(fit: Any, X: Any, answers: NDArray[np.intp]) -> NDArray[np.intp]:

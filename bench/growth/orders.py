@@ -1,7 +1,7 @@
 """The documented order of growth of each estimator, time and memory: the harness measures against this table, and
 docs/growth.md shows it.
 
-n: rows learned; b: rows asked for; d: columns; K: classes; v: the levels of one column, while the others keep theirs.
+n: rows learned; b: rows predicted; d: columns; K: classes; v: the levels of one column, while the others keep theirs.
 A power is written d²; a sum of products is as large as its largest term. What is not named does not matter.
 """
 
@@ -29,31 +29,27 @@ NAIVE = Orders("n·d + K·d", "K·d", "b·d·K", "K·d", "one pass; one sum per 
 LEVELS = Orders(
     "n·d + K·d + K·v", "n·d + K·d + K·v", "b·d·K + K·v", "K·d + K·v", "one pass; one count per class and level"
 )
-FULL = Orders(
-    "n·d² + K·d³", "K·d²", "b·d²·K + K·d³", "K·d²", "a covariance per class, and its factor when it is first asked"
-)
+FULL = Orders("n·d² + K·d³", "K·d²", "b·d²·K + K·d³", "K·d²", "a covariance per class, factorised on first use")
 TREE = Orders(
     "n·d² + K·d² + K·d·v",
     "n·d + K·d² + K·d·v",
     "b·d·K + K·d + K·v",
     "K·d + K·v",
-    "all pairs are counted, d of them kept",
+    "all pairs are counted, at most k·d kept",
 )
 
 ORDERS: dict[str, Orders] = {
     "GaussianNB": NAIVE,
     "PoissonNB": NAIVE,
     "KernelNB": Orders(
-        "n·d + K·d", "n·d + K·d", "b·d·K", "n·d + K·d", "every row is kept; a question looks into tables made of them"
+        "n·d + K·d", "n·d + K·d", "b·d·K", "n·d + K·d", "all distinct values are kept; predictions look up tables"
     ),
     "MultinomialNB": NAIVE,
     "ComplementNB": NAIVE,
     "BernoulliNB": NAIVE,
     "CategoricalNB": LEVELS,
     "NaiveBayes": LEVELS,
-    "LinearDiscriminantAnalysis": Orders(
-        "n·d² + d³ + K·d²", "d² + K·d", "b·d·K", "K·d", "one covariance, and its factor"
-    ),
+    "LinearDiscriminantAnalysis": Orders("n·d² + d³ + K·d²", "d² + K·d", "b·d·K", "K·d", "one covariance, factorised"),
     "QuadraticDiscriminantAnalysis": FULL,
     "GaussianDiscriminant": FULL,
     "RegularizedDiscriminantAnalysis": FULL,
@@ -65,16 +61,20 @@ ORDERS: dict[str, Orders] = {
         "n·d + K·d² + K·d·v",
         "b·d·K + K·d + K·v",
         "K·d + K·v",
-        "every column is tried as the parent",
+        "leave-one-out of every candidate parent",
     ),
     "TAN": TREE,
     "KDB": TREE,
     "AODE": Orders(
-        "n·d² + K·d² + K·d·v", "n·d + K·d² + K·d·v", "b·d²·K", "K·d² + K·d·v", "all pairs are counted and asked"
+        "n·d² + K·d² + K·d·v", "n·d + K·d² + K·d·v", "b·d²·K", "K·d² + K·d·v", "all pairs are counted and used"
     ),
     "AnDE": Orders("n·d³ + K·d³ + K·d²·v", "n·d + K·d³ + K·d²·v", "b·d³·K", "K·d³ + K·d²·v", "all triples, with n=2"),
     "BayesClassifier": Orders(
-        "n·d²·K + K·v", "n·d + d² + K·v", "b·d·K + K·v", "b·d + d·K + K·v", "pairs once; members look at some of them"
+        "n·d²·K + K·v",
+        "n·d + d² + K·v",
+        "b·d·K + K·v",
+        "b·d + d·K + K·v",
+        "pairs are counted once; each network uses a few",
     ),
 }
 

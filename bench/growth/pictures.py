@@ -14,7 +14,7 @@ AXES = {
     "columns": "columns",
     "classes": "classes",
     "levels": "levels of one column",
-    "batch": "rows asked for",
+    "batch": "rows predicted",
     "missing": "share of values missing",
 }
 COLOURS = {"fit": "#1f5fa8", "predict": "#c4572a"}

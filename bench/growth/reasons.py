@@ -1,4 +1,4 @@
-"""Why some findings stay: shown by the harness beside them, and in docs/growth.md."""
+"""Accepted findings and their reasons: shown by the harness beside them, and in docs/growth.md."""
 
 from __future__ import annotations
 
@@ -16,34 +16,24 @@ class Reason(NamedTuple):
 
 
 SUMMED = (
-    "exact: what is missing is summed out, over the levels of every missing value that another column depends on; rows "
-    "that miss nothing pay nothing"
+    "missing values are marginalised exactly, over the levels of every missing value that is a parent; "
+    "complete rows cost nothing extra"
 )
 DICTIONARY = (
-    "an array of small whole numbers is its own codes, and nothing can be cheaper; labels, and numbers "
-    "with missing values, are "
-    "looked up one by one, in 10 to 20 nanoseconds each"
+    "an array of small integers is used as codes without a look-up; labels, and numbers with missing values, are "
+    "looked up one by one, in 10 to 20 ns each"
 )
 MISSING = (
-    "the columns that a row has are another Gaussian for each pattern of missing values, with a factor "
-    "of its own: d³ for a "
-    "pattern and class, and half of the values missing makes nearly every row a pattern"
+    "each pattern of missing values needs a factorisation of its own, d³ per pattern and class; with half of the "
+    "values missing, nearly every row has its own pattern"
 )
-COLUMNS = (
-    "pandas hands out a column in 20 to 50 microseconds, however few rows it has; a row as a dict takes one or two"
-)
-CACHES = (
-    "the parameters, or the rows asked for, leave the caches on the way: a value then takes three times as long as one "
-    "that is at hand, and no longer beyond that"
-)
+COLUMNS = "pandas takes 20 to 50 µs to return a column, however few rows it has; a row as a dict takes 1 to 2 µs"
+CACHES = "parameters or rows no longer fit into the cache: a value then takes up to three times as long"
 SHARED = (
-    "rows of a batch that have the same pair of parents share what is made for it; with many levels each has its own, "
-    "up to the 256 from which a column may stand apart"
+    "rows of a batch with the same pair of parents share their tables; with many levels few rows do, up to the limit "
+    "of 256 levels"
 )
-TABLES = (
-    "the probabilities beside each set of parents are made for every call, and rows of a batch that have the same "
-    "parents share them"
-)
+TABLES = "each call computes tables for its sets of parents; rows of a batch with the same parents share them"
 
 REASONS: tuple[Reason, ...] = (
     Reason(
@@ -51,7 +41,7 @@ REASONS: tuple[Reason, ...] = (
         "KernelNB",
         "predict",
         "classes",
-        "with a thousand classes a value and class takes 100 nanoseconds instead of 30, perhaps for the caches",
+        "with 1,000 classes a value and class takes 100 ns instead of 30, probably because of the cache",
     ),
     *(
         Reason("order", name, op, axis, CACHES)
@@ -94,14 +84,14 @@ REASONS: tuple[Reason, ...] = (
         "BayesClassifier",
         "fit",
         "rows",
-        "thirty networks, their strengths and weights are chosen whatever the rows: some 20 ms for a hundred of them",
+        "about thirty networks and their weights are chosen for any number of rows: about 20 ms for 100 rows",
     ),
     Reason(
         "peer",
         "BayesClassifier",
         "fit",
         "classes",
-        "of two classes LightGBM grows one tree a round, of more one for each; ours costs little less for two",
+        "LightGBM grows one tree per round for two classes, one per class for more; ours costs about the same for both",
     ),
     *(Reason("kind", name, "predict", "batch", COLUMNS) for name in ("NaiveBayes", "BayesClassifier")),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .findings import Finding, Row, findings
-from .orders import ORDERS
+from .orders import ORDERS, Orders
 from .pictures import AXES, draw
 from .reasons import REASONS
 
@@ -14,6 +14,11 @@ TITLES = {
     "order": "Growth worse than its documented order",
     "kind": "A kind of input that costs more than 5 times its plain neighbour",
     "peer": "A peer is faster",
+}
+SHORT = {
+    "order": "grows faster than documented",
+    "kind": "more than 5 times the plain input",
+    "peer": "a peer is faster",
 }
 BEGIN, END = "<!-- {}: written by python -m bench.growth --docs -->", "<!-- end of {} -->"
 
@@ -47,21 +52,26 @@ def _line(f: Finding) -> str:
 
 
 def orders_table() -> str:
-    """The documented orders as Markdown."""
-    lines = ["| estimator | fit | memory of fit | predict | memory of predict | why |", "|---|---|---|---|---|---|"]
+    """The documented orders as Markdown; estimators of the same orders share a row."""
+    lines = ["| estimators | fit | memory of fit | predict | memory of predict | why |", "|---|---|---|---|---|---|"]
+    shared: dict[Orders, list[str]] = {}
+    for name, orders in ORDERS.items():
+        shared.setdefault(orders, []).append(f"`{name}`")
     lines += [
-        f"| `{name}` | {o.fit} | {o.fit_memory} | {o.predict} | {o.predict_memory} | {o.why} |"
-        for name, o in ORDERS.items()
+        f"| {', '.join(names)} | {o.fit} | {o.fit_memory} | {o.predict} | {o.predict_memory} | {o.why} |"
+        for o, names in shared.items()
     ]
     return "\n".join(lines)
 
 
 def reasons_table() -> str:
-    """What stays, and why, as Markdown."""
-    lines = ["| what | where | why |", "|---|---|---|"]
+    """The accepted findings as Markdown, one row for each list and reason."""
+    lines = ["| finding | where | reason |", "|---|---|---|"]
+    shared: dict[tuple[str, str], list[str]] = {}
     for r in REASONS:
-        where = ", ".join(part for part in (r.model and f"`{r.model}`", r.op, r.axis) if part) or "any"
-        lines.append(f"| {TITLES[r.list_].lower() if r.list_ else 'any'} | {where} | {r.why} |")
+        where = " ".join(part for part in (r.model and f"`{r.model}`", r.op, f"by {r.axis}" if r.axis else "") if part)
+        shared.setdefault((r.list_, r.why), []).append(where or "any")
+    lines += [f"| {SHORT[list_]} | {', '.join(where)} | {why} |" for (list_, why), where in shared.items()]
     return "\n".join(lines)
 
 
@@ -69,8 +79,9 @@ def measured_text(head: Mapping[str, object], rows: Sequence[Row]) -> str:
     """What was measured, and on what machine; the pictures."""
     facts = head.get("machine")
     cpu = f"{facts['cpu']}, {facts['instruction set']}" if isinstance(facts, Mapping) else "an unknown machine"
-    busy = "quiet" if quiet(head) else "busy with other work, so the figures are processor time and good to about 40 %"
-    lines = [f"{len(rows)} points on {cpu}; the machine was {busy}.", ""]
+    busy = "quiet" if quiet(head) else "busy with other work, so times are CPU times, accurate to about 40 %"
+    version = f"Version {facts['tallybayes']}, {str(facts['time'])[:10]}: " if isinstance(facts, Mapping) else ""
+    lines = [f"{version}{len(rows)} points on {cpu}; the machine was {busy}.", ""]
     lines += [f"![Cost by {said}](images/growth/{axis}.png)\n" for axis, said in AXES.items()]
     return "\n".join(lines).rstrip()
 

@@ -82,7 +82,7 @@ class PyOutputs {
       : count_(count), output_(copy_of(output)), scale_(copy_of(scale)) {
     expect(output_.size() == scale_.size(), "output and scale: one for each chain");
     for (const std::int32_t p : output_)
-      expect(p >= -1 && (p < 0 || static_cast<std::size_t>(p) < count), "a output is not there");
+      expect(p >= -1 && (p < 0 || static_cast<std::size_t>(p) < count), "an output is not there");
   }
 
   std::size_t count() const { return count_; }
@@ -91,7 +91,7 @@ class PyOutputs {
     const Chains& all = chains.get();
     expect(output_.size() == all.count, "output and scale: one for each chain");
     for (std::size_t i = 0; i < output_.size(); ++i)
-      expect(output_[i] >= 0 || (spread && all.child[i] < 0 && count_ > chains.columns()), "a output is not there");
+      expect(output_[i] >= 0 || (spread && all.child[i] < 0 && count_ > chains.columns()), "an output is not there");
     return {count_, output_.data(), scale_.data()};
   }
 
@@ -104,10 +104,10 @@ class PyOutputs {
 // The Python class _core.ChainSmoothing: how estimates are drawn to the one with a parent less.
 class PySmoothing {
  public:
-  PySmoothing(const Doubles& grid, std::size_t rows, double alpha, double worth,
+  PySmoothing(const Doubles& grid, std::size_t rows, double alpha, double pseudo_count,
               const std::optional<Doubles>& concentrations)
-      : grid_(copy_of(grid)), rows_(rows), alpha_(alpha), worth_(worth) {
-    expect(worth >= 0 && worth <= 1e6, "worth must lie between 0 and a million");
+      : grid_(copy_of(grid)), rows_(rows), alpha_(alpha), pseudo_count_(pseudo_count) {
+    expect(pseudo_count >= 0 && pseudo_count <= 1e6, "pseudo_count must lie between 0 and a million");
     expect(all_at_least(grid, 0.0), "grid must be finite and not negative");
     check_alpha(alpha);
     if (!concentrations) return;
@@ -115,7 +115,9 @@ class PySmoothing {
     concentrations_ = copy_of(*concentrations);
   }
 
-  Smooth get() const { return {{grid_.data(), grid_.size()}, rows_, alpha_, worth_, concentrations_.has_value()}; }
+  SmoothingOptions get() const {
+    return {{grid_.data(), grid_.size()}, rows_, alpha_, pseudo_count_, concentrations_.has_value()};
+  }
   // The known concentrations, if there are any: one for each order.
   void write_known(Array<double, 1>& out) const {
     if (!concentrations_) return;
@@ -126,7 +128,7 @@ class PySmoothing {
  private:
   std::vector<double> grid_;
   std::size_t rows_;
-  double alpha_, worth_;
+  double alpha_, pseudo_count_;
   std::optional<std::vector<double>> concentrations_;
 };
 
@@ -216,11 +218,11 @@ void bind_chains(nb::module_& m) {
   nb::class_<PySmoothing>(m, "ChainSmoothing", "How each estimate is drawn to the one with a parent less.")
       .def(
           nb::init<const Doubles&, std::size_t, double, double, const std::optional<Doubles>&>(),
-          nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"), nb::arg("worth"),
+          nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"), nb::arg("pseudo_count"),
           nb::arg("strengths").noconvert().none() = nb::none(),
           "The strength of each order is chosen from grid by leave-one-out on the first rows. With an empty grid alpha "
           "is\n"
-          "added to each count instead. worth: rows that every value of a child has besides, spread over the\n"
+          "added to each count instead. pseudo_count: rows that every value of a child has besides, spread over the\n"
           "classes. strengths: known ones, from which none is chosen again.");
   nb::class_<PyChains>(m, "Chains", "Chains of estimates, each smoothed towards the one with a parent less.")
       .def(nb::init<std::size_t, const Ints&, const Sizes&, const Bytes&, const Ints&, const Ints&, const Ints&,

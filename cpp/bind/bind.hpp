@@ -124,5 +124,6 @@ void bind_chains(nb::module_& m);
 void bind_ensemble_choices(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_neighbors(nb::module_& m);
+void bind_level_scores(nb::module_& m);
 
 }  // namespace tb::bind

@@ -22,7 +22,8 @@ using PyTree = std::tuple<Array<std::int32_t, 1>, Array<std::int32_t, 1>, Array<
 
 void make_options(BoostingOptions* self, std::int64_t max_tries, std::int64_t patience, std::int64_t depth,
                   std::int64_t columns, std::int64_t rows, std::int64_t seed, double learning_rate, double pseudo_count,
-                  double ridge, double min_gain, double self_weight, double patience_per_tree, std::int64_t max_depth) {
+                  double ridge, double min_gain, double self_weight, double patience_per_tree, std::int64_t max_depth,
+                  double validation_share) {
   for (const std::int64_t each : {max_tries, patience, columns, rows, seed})
     expect(each >= 0, "sizes must not be negative");
   expect(depth >= 1 && depth <= 15, "depth must lie between 1 and 15");
@@ -33,6 +34,7 @@ void make_options(BoostingOptions* self, std::int64_t max_tries, std::int64_t pa
   expect(min_gain >= 0, "min_gain must not be negative");
   expect(self_weight >= 0 && self_weight <= 1, "self_weight must lie between 0 and 1");
   expect(patience_per_tree >= 0 && patience_per_tree <= 1e6, "patience_per_tree must lie between 0 and 1e6");
+  expect(validation_share >= 0 && validation_share <= 0.5, "validation_share must lie between 0 and 0.5");
   new (self) BoostingOptions{static_cast<std::size_t>(max_tries),
                              static_cast<std::size_t>(patience),
                              static_cast<std::size_t>(depth),
@@ -45,7 +47,8 @@ void make_options(BoostingOptions* self, std::int64_t max_tries, std::int64_t pa
                              min_gain,
                              self_weight,
                              patience_per_tree,
-                             static_cast<std::size_t>(max_depth)};
+                             static_cast<std::size_t>(max_depth),
+                             validation_share};
 }
 
 std::pair<std::vector<PyTree>, double> py_fit_boosting(const std::tuple<Bins, Ints, Flags>& columns,
@@ -110,10 +113,12 @@ void bind_boosting(nb::module_& m) {
       .def("__init__", &make_options, nb::kw_only(), nb::arg("max_tries"), nb::arg("patience"), nb::arg("depth"),
            nb::arg("columns"), nb::arg("rows"), nb::arg("seed"), nb::arg("learning_rate"), nb::arg("pseudo_count"),
            nb::arg("ridge"), nb::arg("min_gain"), nb::arg("self_weight"), nb::arg("patience_per_tree"),
-           nb::arg("max_depth") = 0,
+           nb::arg("max_depth") = 0, nb::arg("validation_share") = 0.0,
            "max_tries: trees tried. patience, and patience_per_tree more for each tree kept: tries in a row that may\n"
            "fail. columns, rows: sampled for each tree. self_weight: how much of itself a row's value leaves out.\n"
-           "max_depth: up to which the depth grows while deeper trees gain more; at most depth: it stays the same.")
+           "max_depth: up to which the depth grows while deeper trees gain more; at most depth: it stays the same.\n"
+           "validation_share: of the rows, by their keys, that judge all trees; 0: those outside the sample of a tree "
+           "do.")
       .def_ro("max_tries", &BoostingOptions::max_tries)
       .def_ro("patience", &BoostingOptions::patience)
       .def_ro("depth", &BoostingOptions::depth)
@@ -126,7 +131,8 @@ void bind_boosting(nb::module_& m) {
       .def_ro("min_gain", &BoostingOptions::min_gain)
       .def_ro("self_weight", &BoostingOptions::self_weight)
       .def_ro("patience_per_tree", &BoostingOptions::patience_per_tree)
-      .def_ro("max_depth", &BoostingOptions::max_depth);
+      .def_ro("max_depth", &BoostingOptions::max_depth)
+      .def_ro("validation_share", &BoostingOptions::validation_share);
   m.def("fit_boosting", &py_fit_boosting, nb::arg("columns").noconvert(), nb::arg("rows").noconvert(),
         nb::arg("joint").noconvert(), nb::arg("options"),
         "([(column, cut, value), ...], gain): trees whose values are added to joint (rows, classes).\n"

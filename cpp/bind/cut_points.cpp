@@ -6,6 +6,7 @@
 
 #include "bind/checked.hpp"
 #include "core/encode/cut_points.hpp"
+#include "core/encode/hashed_sample.hpp"
 #include "core/runtime/memory.hpp"
 
 namespace tb::bind {
@@ -117,6 +118,23 @@ PyColumns codes(const PyColumns& x, const Sizes& sizes, const Doubles& cuts) {
   return out;
 }
 
+std::pair<Array<std::int64_t, 1>, Array<std::uint64_t, 1>> sample(const PyColumns& x, const Labels& y,
+                                                                  const MaybeDoubles& w, std::int64_t classes,
+                                                                  std::int64_t most) {
+  const Rows rows = rows_of(x, y, w);
+  if (classes < 1 || most < 1) throw nb::value_error("there must be at least one class and one row to take");
+  HashedSample found;
+  {
+    const GilRelease release;
+    found = hashed_sample(x.view, rows, static_cast<std::size_t>(classes), static_cast<std::size_t>(most));
+  }
+  auto row = make_array<std::int64_t, 1>({found.row.size()});
+  auto hash = make_array<std::uint64_t, 1>({found.hash.size()});
+  std::copy(found.row.begin(), found.row.end(), row.data());
+  std::copy(found.hash.begin(), found.hash.end(), hash.data());
+  return {row, hash};
+}
+
 }  // namespace
 
 void bind_cuts(nb::module_& m) {
@@ -134,6 +152,9 @@ void bind_cuts(nb::module_& m) {
   m.def("digitize", &codes, nb::arg("cols"), nb::arg("sizes").noconvert(), nb::arg("cuts").noconvert(),
         "The codes of each column: the number of cuts <= x, -1 for a missing value.\n"
         "int8 for up to 127 cuts, int16 up to 32767, else int32.");
+  m.def("hashed_sample", &sample, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
+        nb::arg("K"), nb::arg("most"),
+        "The rows with the smallest hashes of class, weight and values, whatever their order: (rows, hashes).");
 }
 
 }  // namespace tb::bind

@@ -22,7 +22,7 @@ namespace {
 using Terms = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Turns = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The Python class _core.StackingSearch.
+// The Python class _core.StackingProblem.
 class PyStackingSearch {
  public:
   PyStackingSearch(const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start,
@@ -35,15 +35,15 @@ class PyStackingSearch {
     const auto& [steps, first] = search;
     const std::size_t D = search_.terms(), K = search_.classes();
     expect(centre.shape(0) == D && ridge.shape(0) == D + 1, "centre must be (terms,) and ridge (terms + 1,)");
-    for (std::size_t d = 0; d < D; ++d) expect(std::abs(centre(d)) <= kMost, "centre must be finite");
+    for (std::size_t d = 0; d < D; ++d) expect(std::abs(centre(d)) <= kMaxValue, "centre must be finite");
     for (std::size_t d = 0; d <= D; ++d)
-      expect(ridge(d) >= 0 && ridge(d) <= kMost, "ridge must be finite and not negative");
+      expect(ridge(d) >= 0 && ridge(d) <= kMaxValue, "ridge must be finite and not negative");
     expect(!bounded || bounded->shape(0) == D, "bounded must be (terms,)");
     for (std::size_t d = 0; d < D && bounded; ++d)
       expect(!(*bounded)(d) || centre(d) >= 0, "the centre of a weight that is not to fall below 0 must not be either");
     expect(!first || first->shape(0) == D + K, "first must be (terms + classes,)");
     for (std::size_t i = 0; i < D + K && first; ++i) {
-      expect(std::abs((*first)(i)) <= kMost, "first must be finite");
+      expect(std::abs((*first)(i)) <= kMaxValue, "first must be finite");
       expect(!(bounded && i < D && (*bounded)(i)) || (*first)(i) >= 0,
              "a weight that is not to fall below 0 begins there");
     }
@@ -61,19 +61,19 @@ class PyStackingSearch {
 
   double loss(std::optional<bool> second, const Doubles& v, const Doubles& b) const {
     expect(v.shape(0) == search_.terms() && b.shape(0) == search_.classes(), "v must be (terms,) and b (classes,)");
-    for (std::size_t d = 0; d < v.shape(0); ++d) expect(std::abs(v(d)) <= kMost, "v must be finite");
-    for (std::size_t c = 0; c < b.shape(0); ++c) expect(std::abs(b(c)) <= kMost, "b must be finite");
+    for (std::size_t d = 0; d < v.shape(0); ++d) expect(std::abs(v(d)) <= kMaxValue, "v must be finite");
+    for (std::size_t c = 0; c < b.shape(0); ++c) expect(std::abs(b(c)) <= kMaxValue, "b must be finite");
     const GilRelease release;
     return search_.loss(half(second), v.data(), b.data());
   }
 
  private:
-  static constexpr double kMost = 1e100;  // beyond it products overflow
-  static Half half(std::optional<bool> second) { return !second ? Half::both : *second ? Half::second : Half::first; }
+  static constexpr double kMaxValue = 1e100;  // beyond it products overflow
+  static Fold half(std::optional<bool> second) { return !second ? Fold::both : *second ? Fold::second : Fold::first; }
 
   [[gnu::noinline]]  // else GCC 12 takes w for uninitialised
-  static StackingSearch checked(const Terms& terms, const Labels& y, const std::optional<Doubles>& w,
-                                const Matrix& start, const Flags& second) {
+  static StackingProblem checked(const Terms& terms, const Labels& y, const std::optional<Doubles>& w,
+                                 const Matrix& start, const Flags& second) {
     const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
     expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
     expect(n < (std::size_t{1} << 32) - 1, "terms has 2**32 rows or more");
@@ -82,9 +82,9 @@ class PyStackingSearch {
     expect(second.shape(0) == n, "second must be (rows,)");
     const double* weight = weights_or_null(w, n);
     const GilRelease release;
-    return StackingSearch({D, n, K, terms.data(), y.data(), weight, start.data(), second.data()});
+    return StackingProblem({D, n, K, terms.data(), y.data(), weight, start.data(), second.data()});
   }
-  StackingSearch search_;
+  StackingProblem search_;
 };
 
 Array<double, 2> py_weighted_terms(const Terms& terms, const Doubles& v) {
@@ -245,15 +245,15 @@ class PyTemperatureLoss {
     const TemperatureSums s = found_.at(beta);
     return {s.loss, s.mean, s.variance};
   }
-  std::tuple<double, double> best(std::pair<double, double> bounds, std::pair<double, double> pull, double enough,
+  std::tuple<double, double> best(std::pair<double, double> bounds, std::pair<double, double> penalty, double tolerance,
                                   std::size_t steps) const {
     expect(bounds.first > 0 && bounds.first <= bounds.second && std::isfinite(bounds.second),
            "the bounds of beta must be above 0, the lower first");
-    expect(pull.first >= 0 && std::isfinite(pull.first) && pull.second > 0 && std::isfinite(pull.second),
-           "the pull must not be negative, and to something above 0");
+    expect(penalty.first >= 0 && std::isfinite(penalty.first) && penalty.second > 0 && std::isfinite(penalty.second),
+           "the penalty must not be negative, and its centre must be above 0");
     const GilRelease release;
     const TemperatureLoss::Best found =
-        found_.best({bounds.first, bounds.second, pull.first, pull.second, enough, steps});
+        found_.best({bounds.first, bounds.second, penalty.first, penalty.second, tolerance, steps});
     return {found.beta, found.loss};
   }
 
@@ -314,12 +314,13 @@ void bind_ensemble_choices(nb::module_& m) {
            "(loss, mean, variance), sums over the rows: their log-loss, and the mean and variance over P(class | x) of "
            "the\n"
            "log-likelihood less that of the row's own class.")
-      .def("best", &PyTemperatureLoss::best, nb::arg("bounds"), nb::arg("pull"), nb::arg("enough"), nb::arg("steps"),
-           "(beta, loss): the beta within bounds with the least loss plus pull / 2 log(beta / to)^2, pull and to being "
-           "the\n"
-           "pair `pull`, to within `enough` of its logarithm; loss is that of the rows alone.");
+      .def(
+          "best", &PyTemperatureLoss::best, nb::arg("bounds"), nb::arg("penalty"), nb::arg("tolerance"),
+          nb::arg("steps"),
+          "(beta, loss): the beta within bounds with the least loss plus p / 2 log(beta / centre)^2, (p, centre) being "
+          "`penalty`, to within `tolerance` of its logarithm; loss is that of the rows alone.");
   nb::class_<PyStackingSearch>(
-      m, "StackingSearch",
+      m, "StackingProblem",
       "Searches weights v of terms (terms, rows, classes) and biases b of the classes with the "
       "least log-loss of\n"
       "softmax(start + b + sum of v times term), plus ridges of v towards a centre and of b "

@@ -119,7 +119,7 @@ void bind_fast_matrix(nb::module_& m) {
                   "Scores bias + weight (x - centre).")
       .def_static("quadratic", &fast_quadratic, array("prior"), array("mean"), array("low"), array("factor"),
                   array("constant"), "Scores constant - |factor (x - mean - low)|^2 / 2, factor lower triangular.")
-      .def("ask", &ask, nb::arg("matrix"), nb::arg("how"), nb::arg("most"),
+      .def("predict", &ask, nb::arg("matrix"), nb::arg("how"), nb::arg("most"),
            "'proba', 'log_proba' or 'best' of each row; None for another question, for anything but a matrix of "
            "numbers with\nat most `most` rows, and where more is to be said of a value than its score.");
 }

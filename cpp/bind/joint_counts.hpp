@@ -17,6 +17,8 @@ class PyJointCounts {
   std::size_t classes() const { return single_.shape(0); }
   std::size_t columns() const { return sizes_.shape(0); }
   const double* class_weight() const { return class_weight_.data(); }
+  const Matrix& single() const { return single_; }
+  const Doubles& levels() const { return levels_; }
   const void* joint() const { return joint_.data(); }
   bool whole() const { return joint_.dtype() == nb::dtype<std::uint32_t>(); }  // uint32, not float64
 

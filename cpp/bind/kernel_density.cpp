@@ -5,12 +5,15 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <tuple>
 
+#include "bind/fast_row_term.hpp"
 #include "bind/scorer.hpp"
 #include "core/density/kernel_bandwidth.hpp"
+#include "core/rowpath/kernel_row.hpp"
 #include "core/runtime/threads.hpp"
 
 namespace tb::bind {
@@ -81,20 +84,19 @@ Statistics combine(const Sizes& start_a, const Doubles& value_a, const Doubles& 
   return hand_over(std::move(out));
 }
 
+Rule rule_of(const std::string& rule) {
+  if (rule == "silverman") return Rule::silverman;
+  if (rule == "scott") return Rule::scott;
+  if (rule == "john-langley") return Rule::john_langley;
+  throw nb::value_error(
+      ("unknown bandwidth rule '" + rule + "'; choose 'silverman', 'scott' or 'john-langley'").c_str());
+}
+
 Doubles2 bandwidths(const Sizes& start, const Doubles& value, const Doubles& weight, const std::string& rule,
                     std::size_t K) {
   const KernelView view = view_of(start, value, weight);
   const std::size_t d = columns_of(view, K);
-  Rule r;
-  if (rule == "silverman")
-    r = Rule::silverman;
-  else if (rule == "scott")
-    r = Rule::scott;
-  else if (rule == "john-langley")
-    r = Rule::john_langley;
-  else
-    throw nb::value_error(
-        ("unknown bandwidth rule '" + rule + "'; choose 'silverman', 'scott' or 'john-langley'").c_str());
+  const Rule r = rule_of(rule);
   Doubles2 out = make_array<double, 2>({K, d});
   const GilRelease release;
   kernel_bandwidths(view, r, K, out.data());
@@ -148,6 +150,32 @@ void add_kernel_part(PyScorer& self, const PyColumns& cols, const Sizes& start, 
   self.core.add(std::make_unique<KernelPart>(rows, view, tables, self.classes()));
 }
 
+// The fast path of kernel densities; see core/rowpath/kernel_row.hpp.
+struct FastKernel : FastRowTerm {
+  FastKernel(Columns1 which, std::size_t K, const Sizes& start, const Doubles& value, const Doubles& weight,
+             const std::string& rule)
+      : core(K, which.size(), checked(which, K, view_of(start, value, weight)), rule_of(rule)) {
+    columns = std::move(which);
+  }
+  static KernelView checked(const Columns1& which, std::size_t K, const KernelView& view) {
+    if (columns_of(view, K) != which.size()) throw nb::value_error("the statistics do not fit the columns");
+    for (std::size_t e = 0; e < view.entries; ++e) {
+      if (view[e].size < 2) throw nb::value_error("an entry has fewer than two distinct values");
+    }
+    return view;
+  }
+  RowTerm& term() override { return core; }
+  std::size_t classes() const override { return core.classes(); }
+  Place place(std::size_t i) override { return {&core.numbers[i], nullptr}; }
+  nb::dict sums() const {
+    auto [start, value, weight] = hand_over(core.statistics());
+    nb::dict out;
+    out["start"] = start, out["value"] = value, out["weight"] = weight;
+    return out;
+  }
+  KernelRow core;
+};
+
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
@@ -163,6 +191,10 @@ void bind_kernel(nb::module_& m) {
   m.def("kernel_tables", &tables, array("start"), array("value"), array("weight"), array("h"), nb::arg("K"),
         nb::arg("cells") = true,
         "(entry, cell_start, edge, cell) for Scorer.kernel; cells=False: ready at once, slow to use.");
+  nb::class_<FastKernel, FastRowTerm>(m, "FastKernel")
+      .def(nb::init<Columns1, std::size_t, const Sizes&, const Doubles&, const Doubles&, const std::string&>(),
+           nb::arg("columns"), nb::arg("K"), array("start"), array("value"), array("weight"), nb::arg("rule"))
+      .def("sums", &FastKernel::sums);
   scorer_class().def(
       "kernel", &add_kernel_part, nb::arg("cols"), array("start"), array("value"), array("weight"), array("entry"),
       array("cell_start"), array("edge"), array("cell"),

@@ -86,11 +86,11 @@ NB_MODULE(_core, m) {
   tb::bind::bind_tables(m);
   tb::bind::bind_scores(m);
   tb::bind::bind_cuts(m);
-  tb::bind::bind_kernel(m);
   tb::bind::bind_levels(m);
   tb::bind::bind_words(m);
   tb::bind::bind_estimates(m);
   tb::bind::bind_row(m);
+  tb::bind::bind_kernel(m);
   tb::bind::bind_json(m);
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
@@ -103,5 +103,6 @@ NB_MODULE(_core, m) {
   tb::bind::bind_ensemble_choices(m);
   tb::bind::bind_boosting(m);
   tb::bind::bind_neighbors(m);
+  tb::bind::bind_level_scores(m);
   tb::bind::bind_streams(m);
 }

@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bind/fast_row_term.hpp"
 #include "bind/model_lock.hpp"
-#include "bind/row_reader.hpp"
+#include "core/rowpath/fixed_share.hpp"
 
 namespace tb::bind {
 namespace {
@@ -19,17 +20,6 @@ constexpr double kMostWeight = 1e10;  // the same number is in estimators/one_ro
 void expect(bool fits) {
   if (!fits) throw nb::value_error("the terms of a fast row do not fit together");
 }
-
-// What a distribution knows of its columns: the base of all fast paths of this module.
-struct FastRowTerm {
-  virtual ~FastRowTerm() = default;
-  virtual RowTerm& term() = 0;
-  virtual std::size_t classes() const = 0;
-  virtual Place place(std::size_t i) = 0;
-  std::vector<std::size_t> columns;  // positions in the row
-};
-
-using Columns1 = std::vector<std::size_t>;
 
 nb::object statistics_array(const std::vector<double>& from, std::size_t K, double share = 1.0) {
   const std::size_t d = K ? from.size() / K : 0;
@@ -213,6 +203,15 @@ struct FastCuts : FastNumbers<CutsRow> {
 
 class FastRow {
  public:
+  // The same model at other half-lives, beside this one, which keeps all rows: what half_life='auto' mixes.
+  struct Mixture {
+    nb::list kept;  // alive
+    std::vector<FastRow*> members;
+    std::vector<double> half_lives;
+    FixedShare share;
+    std::vector<double> likelihood, proba;
+  };
+
   FastRow(const nb::list& names, nb::dict classes, const Doubles& weight, const nb::object& prior, nb::list parts,
           nb::object lock)
       : classes_(std::move(classes)),
@@ -239,6 +238,25 @@ class FastRow {
     }
   }
 
+  void mix(nb::list others, std::vector<double> half_lives, std::vector<double> weights, double share, double least) {
+    std::vector<FastRow*> members;
+    for (nb::handle other : others) {
+      members.push_back(nb::cast<FastRow*>(other));
+      expect(members.back() != this && members.back()->labels_.size() == labels_.size() &&
+             members.back()->reader_.columns() == reader_.columns());
+    }
+    expect(members.size() == half_lives.size() && members.size() + 1 == weights.size());
+    const std::size_t n = weights.size();
+    mixture_ = std::make_unique<Mixture>(Mixture{std::move(others), std::move(members), std::move(half_lives),
+                                                 FixedShare(std::move(weights), share, least), std::vector<double>(n),
+                                                 std::vector<double>(labels_.size())});
+  }
+
+  void unmix() { mixture_.reset(); }
+
+  // The weight of this model and of each beside it; empty where there is no mixture.
+  std::vector<double> mixture_weights() const { return mixture_ ? mixture_->share.weights() : std::vector<double>(); }
+
   // Whether learn_unlocked may; not before somebody with the lock has found that nothing else has to be looked after.
   void let_in(bool rows) { open_ = rows; }
 
@@ -250,7 +268,7 @@ class FastRow {
     return w > 0 && w <= kMostWeight && add(row, label, w, half_life, [&] { return open_ && lock_->is_free(); });
   }
 
-  // half_life: None, or in how many rows what was learned before counts half as much.
+  // half_life: None, or in how many rows what was learned before counts half as much; a text: the mixture learns.
   bool learn(const nb::dict& row, nb::handle label, double w, nb::handle half_life) {
     return add(row, label, w, half_life, [] { return true; });
   }
@@ -275,14 +293,20 @@ class FastRow {
   // {label: probability}, or None for the general path.
   nb::object proba(nb::handle row) {
     const double* found = PyDict_CheckExact(row.ptr()) && reader_.read(row, false) ? model_.proba() : nullptr;
-    if (!found) return nb::none();
-    nb::dict out;
-    for (std::size_t c = 0; c < labels_.size(); ++c) {
-      PyObject* p = PyFloat_FromDouble(found[c]);
-      if (!p || PyDict_SetItem(out.ptr(), labels_[c], p) < 0) nb::raise_python_error();
-      Py_DECREF(p);
+    return found ? by_label(found) : nb::none();
+  }
+
+  // The same of the mixture.
+  nb::object mixed_proba(nb::handle row) {
+    if (!mixture_ || !PyDict_CheckExact(row.ptr()) || !reader_.read(row, false) || !shared()) return nb::none();
+    Mixture& m = *mixture_;
+    std::fill(m.proba.begin(), m.proba.end(), 0.0);
+    for (std::size_t i = 0; i <= m.members.size(); ++i) {
+      const double* p = member(i).model_.proba();
+      if (!p) return nb::none();
+      for (std::size_t c = 0; c < m.proba.size(); ++c) m.proba[c] += m.share.weights()[i] * p[c];
     }
-    return out;
+    return by_label(m.proba.data());
   }
 
   std::size_t changes() const { return changes_; }
@@ -296,6 +320,16 @@ class FastRow {
   }
 
  private:
+  nb::object by_label(const double* found) const {
+    nb::dict out;
+    for (std::size_t c = 0; c < labels_.size(); ++c) {
+      PyObject* p = PyFloat_FromDouble(found[c]);
+      if (!p || PyDict_SetItem(out.ptr(), labels_[c], p) < 0) nb::raise_python_error();
+      Py_DECREF(p);
+    }
+    return out;
+  }
+
   // A lookup that raised (an unhashable value, say) is not an error yet: the general path says it in words.
   static bool careful() {
     PyErr_Clear();
@@ -317,18 +351,53 @@ class FastRow {
 
   template <class May>
   bool add(nb::handle row, nb::handle label, double w, nb::handle half_life, const May& may) {
-    const bool fades = !half_life.is_none();
+    const bool mixed = PyUnicode_Check(half_life.ptr());
+    if (mixed != (mixture_ != nullptr)) return false;  // half_life was changed
+    bool fades = !mixed && !half_life.is_none();
     const double rows = !fades || PyBool_Check(half_life.ptr()) ? NAN : PyFloat_AsDouble(half_life.ptr());
-    if (fades && (PyErr_Occurred() || !(rows >= 1) || std::isinf(rows))) return careful();
+    if (fades && (PyErr_Occurred() || !(rows >= 1))) return careful();
+    fades = fades && !std::isinf(rows);
     PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
     if (!found) return careful();
     if (!reader_.read(row, true) || !may()) return false;  // what runs Python's code is done
     const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
+    if (mixed) return add_to_all(c, w);
     if (!model_.takes(c, w) || (fades && !model_.fade(rows))) return false;
+    take_in(c, w);
+    return true;
+  }
+
+  void take_in(std::size_t c, double w) {
     reader_.keep_fresh();
     model_.learn(c, w);
     ++changes_, ++learned_;
+  }
+
+  // The row at hand, in every model of the mixture; weights follow what each gave its class before.
+  bool add_to_all(std::size_t c, double w) {
+    Mixture& m = *mixture_;
+    if (!shared()) return false;
+    for (std::size_t i = 0; i <= m.members.size(); ++i) {
+      FastRow& one = member(i);
+      if (!one.model_.takes(c, w) || (i > 0 && !one.model_.fades(m.half_lives[i - 1]))) return false;
+      const double* p = one.model_.proba();
+      if (!p) return false;
+      m.likelihood[i] = p[c];
+    }
+    m.share.update(m.likelihood);
+    for (std::size_t i = 0; i <= m.members.size(); ++i) {
+      if (i > 0) member(i).model_.fade(m.half_lives[i - 1]);
+      member(i).take_in(c, w);
+    }
     return true;
+  }
+
+  FastRow& member(std::size_t i) { return i == 0 ? *this : *mixture_->members[i - 1]; }
+
+  // The row that was read here becomes that of all members.
+  bool shared() {
+    return std::all_of(mixture_->members.begin(), mixture_->members.end(),
+                       [&](FastRow* other) { return other->reader_.take(reader_); });
   }
 
   nb::dict classes_;
@@ -339,6 +408,7 @@ class FastRow {
   bool open_ = false;
   std::vector<PyObject*> labels_;  // borrowed from classes_
   RowModel model_;
+  std::unique_ptr<Mixture> mixture_;
   std::size_t changes_ = 0, learned_ = 0;
 };
 
@@ -405,6 +475,11 @@ void bind_row(nb::module_& m) {
            nb::arg("names"), nb::arg("classes"), nb::arg("weight").noconvert(), nb::arg("prior"), nb::arg("parts"),
            nb::arg("lock"))
       .def("let_in", &FastRow::let_in, nb::arg("rows"))
+      .def("mix", &FastRow::mix, nb::arg("others"), nb::arg("half_lives"), nb::arg("weights"), nb::arg("share"),
+           nb::arg("least"), "Make it the first of a mixture: the others fade, this one does not.")
+      .def("unmix", &FastRow::unmix)
+      .def("mixture_weights", &FastRow::mixture_weights)
+      .def("mixed_proba", &FastRow::mixed_proba, nb::arg("row").none())
       .def("learn_unlocked", &FastRow::learn_unlocked, nb::arg("row").none(), nb::arg("label").none(),
            nb::arg("weight").none(), nb::arg("half_life").none())
       .def("learn", &FastRow::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"),

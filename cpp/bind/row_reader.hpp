@@ -30,7 +30,7 @@ struct LevelReader {
 
   // False: the general path.
   bool read(PyObject* value, bool learning) {
-    *slot = kNoCode;
+    *slot = kMissingCode;
     fresh = nullptr;
     if (!value || value == Py_None) return true;
     if (PyUnicode_CheckExact(value)) {  // most are: no need to ask what else it could be
@@ -120,6 +120,22 @@ class RowReader {
   void keep_fresh() {
     for (LevelReader* level : levels_) level->keep_fresh();
   }
+
+  // The row that another reader of the same columns has read; false if the labels of the two have other codes.
+  bool take(const RowReader& other) {
+    ++turns_;
+    for (std::size_t j = 0; j < places_.size(); ++j) {
+      const Place &to = places_[j], &from = other.places_[j];
+      if (!to.level != !from.level) return false;
+      if (to.number) *to.number = *from.number;
+      if (!to.level) continue;
+      if (PyDict_Size(to.level->codes.ptr()) != PyDict_Size(from.level->codes.ptr())) return false;
+      *to.level->slot = *from.level->slot, to.level->fresh = from.level->fresh;
+    }
+    return true;
+  }
+
+  std::size_t columns() const { return places_.size(); }
 
  private:
   static constexpr std::size_t kRefused = static_cast<std::size_t>(-1);

@@ -115,9 +115,9 @@ Array<double, 2> answer_matrix(PyScorer& self) {
   return out;
 }
 
-Array<double, 1> answer_evidence(PyScorer& self) {
+Array<double, 1> answer_log_density(PyScorer& self) {
   auto out = make_large<double, 1>({self.core.rows()});
-  answer(self, &Scorer::evidence, out.data());
+  answer(self, &Scorer::log_density, out.data());
   return out;
 }
 
@@ -152,7 +152,7 @@ void bind_scores(nb::module_& m) {
            nb::arg("yes").noconvert(), "Adds yes[j] where x > threshold, else no[j]; nothing for NaN.")
       .def("linear", &add_linear_part, nb::arg("cols"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
            nb::arg("factorial"),
-           "Adds x * weight + bias (0 * -inf = 0), nothing for NaN; joint and evidence also -log x! if factorial.")
+           "Adds x * weight + bias (0 * -inf = 0), nothing for NaN; joint and log_density also -log x! if factorial.")
       .def("csr", &add_csr_part, nb::arg("csr"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
            nb::arg("threshold").none() = nb::none(), nb::arg("factorial") = false,
            "Adds bias and x * weight[t] per stored x (0 * -inf = 0), or weight[t] where x > threshold.")
@@ -162,7 +162,7 @@ void bind_scores(nb::module_& m) {
       .def("log_proba", &answer_matrix<&Scorer::log_proba>)
       .def("proba", &answer_matrix<&Scorer::proba>)
       .def("best", &answer_best, "The most probable class's number, the first of equals.")
-      .def("evidence", &answer_evidence, "log of the sum over classes of the joint.")
+      .def("log_density", &answer_log_density, "log of the sum over classes of the joint.")
       .def(
           "unseen",
           [](const PyScorer& self) {

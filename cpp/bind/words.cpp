@@ -178,17 +178,21 @@ struct PyTexts {
 };
 
 void add_text_part(PyScorer& self, nb::handle texts, nb::handle list, std::size_t cells, const Matrix& weight,
-                   bool once) {
+                   bool once, bool normalized) {
   const auto& read = nb::cast<const PyTexts&>(texts);
   const LevelList& levels = level_list(list);
   expect(read.texts.size() == self.core.rows(), "the texts have another number of rows than the scorer");
   expect(weight.shape(0) == 1 + levels.size && weight.shape(1) == self.classes(),
          "weight must be (1 + words, classes)");
   expect(cells > 0, "at least one cell is needed");
+  expect(!(once && normalized), "once or normalized, not both");
   self.tables.push_back(nb::borrow(texts));
   self.tables.push_back(nb::borrow(list));
   self.core.add(text_part(read.texts, levels.known(), levels.store->mutex, {read.analysis, SIZE_MAX, cells},
-                          self.hold(weight), self.classes(), once));
+                          self.hold(weight), self.classes(),
+                          once         ? WordUse::once
+                          : normalized ? WordUse::normalized
+                                       : WordUse::each));
 }
 
 nb::list words_of(nb::handle text, const std::string& analyzer, std::size_t low, std::size_t high, bool lowercase) {
@@ -231,12 +235,13 @@ void bind_words(nb::module_& m) {
       .def("__len__", [](const PyTexts& x) { return x.texts.size(); });
   scorer_class().def(
       "texts", &add_text_part, nb::arg("texts"), nb::arg("levels"), nb::arg("cells"), nb::arg("weight").noconvert(),
-      nb::arg("once"),
-      nb::sig(
-          "def texts(self, texts: Texts, levels: LevelList, cells: int, weight: NDArray[numpy.float64], once: bool) "
-          "-> None"),
+      nb::arg("once"), nb::arg("normalized"),
+      nb::sig("def texts(self, texts: Texts, levels: LevelList, cells: int, weight: NDArray[numpy.float64], once: "
+              "bool, normalized: bool) -> None"),
       "The weights of the words of texts, (1 + words, K): first what any text adds. once: however often a word is "
-      "there.");
+      "there. normalized: times the factor of the text's length.");
+  m.def("length_factor", &length_factor, nb::arg("words"),
+        "By what a text of so many words is multiplied where its length is normalised.");
   m.def("words_of", &words_of, nb::arg("text"), nb::arg("analyzer"), nb::arg("low"), nb::arg("high"),
         nb::arg("lowercase"),
         nb::sig("def words_of(text: str, analyzer: str, low: int, high: int, lowercase: bool) -> list[str]"),

@@ -26,7 +26,7 @@ struct LeaveOut {
   float* p;             // (rows, classes): the estimate above, becomes this one
 };
 
-// The counts of a order that rows meet in their own class, each leave-one-out; none for a row that takes no part.
+// The counts of an order that rows meet in their own class, each leave-one-out; none for a row that takes no part.
 struct OwnCounts {
   std::size_t rows, classes, bins;
   const std::uint32_t* configuration;

@@ -1,6 +1,11 @@
 // The cuts of trees of up to four gradients (core/ensemble/boosting.cpp). A gradient and its hessian are a pair; the
 // pairs of all gradients of several columns lie side by side, so that one addition, and one division, is of many of
 // them. Besides: how a tree updates the rows of two classes.
+//
+// A second implementation of cut_scores, leaf_ratios and boost_rows, with the same trees to the bit. 40 trees of 12
+// columns with 64 bins take, here and with cut_scores (gradients padded to 8): two classes, 1,000 rows 2.0 and 6.0 ms,
+// 9,000 rows 17 and 26 ms; three classes, 1,000 rows 5.5 and 7.5 ms; four classes 5.5 and 8.8 ms. With leaf_ratios and
+// boost_rows two classes and 9,000 rows take 22 ms (CPU time, least of five, AVX-512, a busy machine).
 #pragma once
 #include <cstddef>
 #include <cstdint>

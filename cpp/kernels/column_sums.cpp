@@ -5,7 +5,7 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr double kLargest = __DBL_MAX__;
+constexpr double kMaxDouble = __DBL_MAX__;
 
 // Remembers whether anything was noted, in either width.
 struct Notes {
@@ -29,10 +29,10 @@ struct Sum : Notes {
     V sum = read<V>(acc);
     for (std::size_t r = 0; r < R; ++r) {
       if constexpr (careful) {
-        note((x[r] < 0.0) | (x[r] > kLargest));
+        note((x[r] < 0.0) | (x[r] > kMaxDouble));
         sum += w[r] * pick(x[r] == x[r], x[r], V{});
       } else {
-        note(!((x[r] >= 0.0) & (x[r] <= kLargest)));
+        note(!((x[r] >= 0.0) & (x[r] <= kMaxDouble)));
         sum += w[r] * x[r];
       }
     }

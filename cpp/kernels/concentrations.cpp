@@ -42,10 +42,10 @@ void add_log_likelihoods(const double* weight, const double* above, const double
 }
 
 std::size_t judging_rows(const JudgingRows& from, std::size_t rows, Judging& to) {
-  constexpr std::size_t kSome = 64;  // rows at a time: they are put where they go if all of them tell something
+  constexpr std::size_t kRowsAtOnce = 64;  // rows at a time: they are put where they go if all of them tell something
   std::size_t kept = 0, far = 0;
-  for (std::size_t first = 0; first < rows; first += kSome) {
-    const std::size_t some = rows - first < kSome ? rows - first : kSome;
+  for (std::size_t first = 0; first < rows; first += kRowsAtOnce) {
+    const std::size_t some = rows - first < kRowsAtOnce ? rows - first : kRowsAtOnce;
     const float *n = from.n + first, *total = from.total + first, *p = from.p + first;
     const double worth = from.worth;
     double *weight = to.weight + kept, *above = to.above + kept, *below = to.below + kept, *prior = to.prior + kept;

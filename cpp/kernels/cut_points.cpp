@@ -4,7 +4,7 @@
 
 namespace tb::TB_ISA {
 
-constexpr double kLargest = 1.7976931348623157e308;
+constexpr double kMaxDouble = 1.7976931348623157e308;
 
 bool any_infinite(const double* value, std::size_t count) {
   Mask found[2] = {};
@@ -12,12 +12,12 @@ bool any_infinite(const double* value, std::size_t count) {
   for (; i + 2 * W <= count; i += 2 * W) {
     for (int v = 0; v < 2; ++v) {
       const Vec x = load(value + i + v * W);
-      found[v] |= Mask(x > kLargest) | Mask(x < -kLargest);
+      found[v] |= Mask(x > kMaxDouble) | Mask(x < -kMaxDouble);
     }
   }
   std::int64_t any = 0;
   for (int k = 0; k < W; ++k) any |= found[0][k] | found[1][k];
-  for (; i < count; ++i) any |= value[i] > kLargest || value[i] < -kLargest;
+  for (; i < count; ++i) any |= value[i] > kMaxDouble || value[i] < -kMaxDouble;
   return any != 0;
 }
 
@@ -44,8 +44,8 @@ void widen(const double* value, std::size_t count, double* low, double* high) {
   }
 }
 
-constexpr std::size_t kFew = 48;   // up to here comparing with every cut beats searching
-constexpr std::size_t kRun = 256;  // values searched side by side
+constexpr std::size_t kMaxCompared = 48;  // up to here comparing with every cut beats searching
+constexpr std::size_t kRun = 256;         // values searched side by side
 
 // Comparisons are 0 or -1 in each lane: their sum is minus the code. Four vectors at a time hide their latency.
 TB_INLINE void compare_all(const double* value, const double* cut, std::size_t m, std::int64_t* code) {
@@ -84,7 +84,7 @@ TB_INLINE void count_runs(const double* value, std::size_t count, const double* 
   for (std::size_t first = 0; first < count; first += kRun) {
     const std::size_t run = count - first < kRun ? count - first : kRun;
     std::size_t i = 0;
-    if (m <= kFew) {
+    if (m <= kMaxCompared) {
       for (; i + 4 * W <= run; i += 4 * W) compare_all(value + first + i, cut, m, code + i);
     }
     search(value + first + i, run - i, cut, m, code + i);

@@ -7,7 +7,7 @@ namespace tb::TB_ISA {
 namespace {
 
 constexpr std::size_t kGroups = kRows / kGroup;
-constexpr double kLeast = 1e-12;  // of h: what is left of a covariance in the direction of the row
+constexpr double kMinDeterminant = 1e-12;  // of h: what is left of a covariance in the direction of the row
 
 // Single precision: a group of rows in kVecs / 2 vectors.
 typedef float Half __attribute__((vector_size(W * 4)));
@@ -307,7 +307,7 @@ void leave_one_out_scores(std::size_t gammas, const double* gamma, const double*
       const std::size_t at = g * kRows + r;
       const Vec other = load(zz + at), own = ee ? load(ee + at) : other;
       const Vec beta = (1.0 - gamma[g]) * load(b + r), h = 1.0 - beta * own;
-      const Vec y = 1.0 / square_root(pick(h > kLeast, h, set(__builtin_nan(""))));
+      const Vec y = 1.0 / square_root(pick(h > kMinDeterminant, h, set(__builtin_nan(""))));
       Vec distance;
       if (ee) {
         const Vec both = 0.5 * (other + own - load(ss + at)) * y;  // z' G^-1 e, from |z|^2, |e|^2 and |z - e|^2

@@ -5,8 +5,8 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int kVecs = W == 8 ? 2 : 4;   // vectors in registers at once
-constexpr std::size_t kTogether = 512;  // factors below 2 whose product is a double
+constexpr int kVecs = W == 8 ? 2 : 4;      // vectors in registers at once
+constexpr std::size_t kSafeFactors = 512;  // factors below 2 whose product is a double
 constexpr std::int64_t kFraction = 0x000fffffffffffff, kOne = 0x3ff0000000000000;
 
 }  // namespace
@@ -20,11 +20,11 @@ void axes_terms(const double* own, const double* shared, const double* away, std
       const std::size_t at = p + static_cast<std::size_t>(q * W);
       aa[q] = load(a + at), bb[q] = load(b + at), cc[q] = load(c + at);
     }
-    for (std::size_t j0 = 0; j0 < d; j0 += kTogether) {
+    for (std::size_t j0 = 0; j0 < d; j0 += kSafeFactors) {
       Vec product[kVecs];
       Mask exponent[kVecs] = {};
       for (int q = 0; q < kVecs; ++q) product[q] = set(1.0);
-      const std::size_t end = d - j0 < kTogether ? d : j0 + kTogether;
+      const std::size_t end = d - j0 < kSafeFactors ? d : j0 + kSafeFactors;
       for (std::size_t j = j0; j < end; ++j) {
         const Vec o = set(own[j]), s = set(shared[j]), z = set(away[j]);
 #pragma GCC unroll 8

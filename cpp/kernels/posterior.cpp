@@ -86,7 +86,7 @@ void write_best(const double* acc, std::size_t rows, std::size_t classes, const 
   }
 }
 
-void write_evidence(const double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out) {
+void write_log_density(const double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out) {
   for (std::size_t r = 0; r < rows; r += W) {
     const Vec top = load(peak + r);
     Vec sum{};

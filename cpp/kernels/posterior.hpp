@@ -9,11 +9,11 @@
 // from an overflow.
 TB_DECLARE(std::uint64_t, find_peaks, (const double* acc, std::size_t rows, std::size_t classes, double* peak))
 
-// The following take finite peaks. write_joint does not look at them; write_evidence takes any.
+// The following take finite peaks. write_joint does not look at them; write_log_density takes any.
 TB_DECLARE(void, write_joint, (const double* acc, std::size_t rows, std::size_t classes, double* out))
 TB_DECLARE(void, write_proba, (double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out))
 TB_DECLARE(void, write_log_proba, (double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out))
 TB_DECLARE(void, write_best,
            (const double* acc, std::size_t rows, std::size_t classes, const double* peak, std::int64_t* out))
-TB_DECLARE(void, write_evidence,
+TB_DECLARE(void, write_log_density,
            (const double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out))

@@ -5,9 +5,9 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr std::size_t kAhead = 16;    // rows of one class lie apart: fetch them before their turn, and where they start
-                                      // as much earlier
-constexpr std::size_t kTogether = 4;  // rows that are read side by side
+constexpr std::size_t kAhead = 16;  // rows of one class lie apart: fetch them before their turn, and where they start
+                                    // as much earlier
+constexpr std::size_t kRowsAtOnce = 4;  // rows that are read side by side
 
 // Always inlined: a call that does nothing but fetch looks to GCC as if it did nothing, and would be left out.
 TB_INLINE void prefetch(const void* p, std::size_t bytes) {
@@ -57,13 +57,13 @@ bool add_rows(const SparseRows& s, double* sum) {
     prefetch(index + soon.b, (soon.e - soon.b) * sizeof(I));
   };
   std::size_t k = 0;
-  for (; k + kTogether <= s.m; k += kTogether) {
-    for (std::size_t r = 0; r < kTogether; ++r) fetch(k + r + kAhead);
-    Stretch<I> row[kTogether] = {{s, k}, {s, k + 1}, {s, k + 2}, {s, k + 3}};
+  for (; k + kRowsAtOnce <= s.m; k += kRowsAtOnce) {
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r) fetch(k + r + kAhead);
+    Stretch<I> row[kRowsAtOnce] = {{s, k}, {s, k + 1}, {s, k + 2}, {s, k + 3}};
     std::size_t common = row[0].e - row[0].b;
     for (const Stretch<I>& one : row) common = one.e - one.b < common ? one.e - one.b : common;
     for (std::size_t p = 0; p < common; ++p) {
-      for (std::size_t r = 0; r < kTogether; ++r) to.add(row[r].b + p, row[r].w);
+      for (std::size_t r = 0; r < kRowsAtOnce; ++r) to.add(row[r].b + p, row[r].w);
     }
     for (const Stretch<I>& one : row) {
       for (std::size_t p = one.b + common; p < one.e; ++p) to.add(p, one.w);

@@ -67,7 +67,7 @@ void shares(const WeightBlock& b, const WeightSums& o) {
       const Vec p = load(o.share + i) * one, here = p + rest;
       const Vec below = 1.0 / pick(here > 0.0, here, set(1.0)), root = w * p * (rest * below);
       store(o.share + i, p);
-      store(o.surplus + i, w * p);
+      store(o.residual + i, w * p);
       narrow(o.weight + i, w * p);
       narrow(o.lean + i, p * below);
       // what is too small to matter would only make floats that are not normal, which are slow
@@ -80,7 +80,7 @@ void shares(const WeightBlock& b, const WeightSums& o) {
 
 void class_sums(const WeightBlock& b, const WeightSums& o) {
   for (std::size_t c = 0; c < b.classes; ++c) {
-    const double* wp = o.surplus + c * b.rows;  // not yet less [y]
+    const double* wp = o.residual + c * b.rows;  // not yet less [y]
     for (std::size_t e = 0; e <= c; ++e) {
       const double* p = o.share + e * b.rows;
       Vec both{}, alone{};
@@ -91,10 +91,10 @@ void class_sums(const WeightBlock& b, const WeightSums& o) {
       o.classes[c * b.classes + e] = (c == e ? sum(alone) : 0.0) - sum(both);
     }
   }
-  for (std::size_t r = 0; r < b.rows; ++r) o.surplus[static_cast<std::size_t>(b.y[r]) * b.rows + r] -= b.w[r];
+  for (std::size_t r = 0; r < b.rows; ++r) o.residual[static_cast<std::size_t>(b.y[r]) * b.rows + r] -= b.w[r];
   for (std::size_t c = 0; c < b.classes; ++c) {
     Vec s{};
-    for (std::size_t r = 0; r < b.rows; r += W) s += load(o.surplus + c * b.rows + r);
+    for (std::size_t r = 0; r < b.rows; r += W) s += load(o.residual + c * b.rows + r);
     o.gradient[b.terms + c] = sum(s);
   }
 }
@@ -108,8 +108,8 @@ void term_sums(const WeightBlock& b, const WeightSums& o, std::size_t d) {
   for (std::size_t r = 0; r < b.rows; r += F) {
     Floats mean = floats(t + last + r);
     for (std::size_t i = last + r;;) {
-      even += load(o.surplus + i) * widen(t + i);
-      odd += load(o.surplus + i + W) * widen(t + i + W);
+      even += load(o.residual + i) * widen(t + i);
+      odd += load(o.residual + i + W) * widen(t + i + W);
       if (i < b.rows) break;
       i -= b.rows;
       const Floats here = floats(t + i), lean = floats(o.lean + i);

@@ -28,7 +28,7 @@ struct WeightSums {
   double* across;    // (terms, classes)
   double* classes;   // (classes, classes), the lower triangle
   double* share;     // (classes, rows): P
-  double* surplus;   // (classes, rows): w (P - [y])
+  double* residual;  // (classes, rows): w (P - [y])
   float* weight;     // (classes, rows): w P
   float* lean;       // (classes, rows): P_c / S_c, S_c being the sum of P from class c on
   float* root;       // (classes, rows): sqrt(w P_c S_c+1 / S_c)

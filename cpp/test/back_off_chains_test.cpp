@@ -43,12 +43,12 @@ void learn_all(std::size_t n, std::size_t K, std::mt19937& random) {
   count_chains(chains, rows, K, counts.data());
 
   const std::vector<double> grid{0.25, 4, 64};
-  for (const auto& [choices, worth] : {std::pair{std::size_t{0}, 0.0}, {grid.size(), 0.0}, {grid.size(), 1.0}}) {
+  for (const auto& [choices, pseudo_count] : {std::pair{std::size_t{0}, 0.0}, {grid.size(), 0.0}, {grid.size(), 1.0}}) {
     std::vector<double> concentrations(5 + 5), sums(3 * n * K);
     std::vector<float> logs(chains.orders.back() * K), left(3 * n * K);
-    const Smooth smooth{{grid.data(), choices}, 100, 1.0, worth, false};
+    const SmoothingOptions smooth{{grid.data(), choices}, 100, 1.0, pseudo_count, false};
     learn_chains(chains, counts.data(), K, rows, smooth, c.outputs, concentrations.data(), logs.data(), left.data());
-    for (const float x : logs) CHECK(x <= (worth > 0 ? 1.0f : 1e-5f) && x > -100);
+    for (const float x : logs) CHECK(x <= (pseudo_count > 0 ? 1.0f : 1e-5f) && x > -100);
     for (const float x : left) CHECK(std::isfinite(x));
     add_chains(chains, logs.data(), K, codes.data(), n, c.outputs, sums.data());
     for (const double x : sums) CHECK(std::isfinite(x));
@@ -57,7 +57,7 @@ void learn_all(std::size_t n, std::size_t K, std::mt19937& random) {
       for (std::size_t k = 0; k < K; ++k) {
         double sum = 0;
         for (std::size_t x = 0; x < 3; ++x) sum += std::exp(static_cast<double>(logs[(3 + 6 + u * 3 + x) * K + k]));
-        CHECK(worth > 0 || std::abs(sum - 1) < 1e-4);
+        CHECK(pseudo_count > 0 || std::abs(sum - 1) < 1e-4);
       }
     }
   }

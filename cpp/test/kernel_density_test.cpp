@@ -11,6 +11,7 @@
 
 #include "core/density/kernel_bandwidth.hpp"
 #include "core/density/kernel_density.hpp"
+#include "core/rowpath/kernel_row.hpp"
 #include "test/check.hpp"
 
 namespace {
@@ -135,6 +136,51 @@ TEST(kernel_density_is_the_sum_of_all_bumps) {
     compare(v, 0.3);
   }
   compare({-1.79e308, 1.79e308}, 1.7e308);
+}
+
+TEST(kernel_cells_one_by_one_are_those_of_all) {
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  for (const std::size_t n : {20, 300, 4000}) {
+    std::vector<double> v(n);
+    for (double& x : v) x = std::exp(normal(random));
+    const KernelStatistics t = statistics_of(v);
+    double entry[kEntry], one[kCell];
+    kernel_entry(view(t)[0], bandwidth(view(t)[0], Rule::silverman), entry);
+    const KernelCells all = kernel_cells(view(t)[0], entry);
+    CHECK(all.edge.size() < std::max<std::size_t>(n, 1));
+    for (int i = 0; i < 200; ++i) {
+      const double x = 3 * normal(random);
+      const bool found = kernel_cell(view(t)[0], entry, x, one);
+      const auto after = std::upper_bound(all.edge.begin(), all.edge.end(), x) - all.edge.begin();
+      const double* there = after > 0 ? all.cell.data() + (after - 1) * kCell : nullptr;
+      CHECK(found == (there && !std::isnan(there[0])));
+      CHECK(!found || std::equal(one, one + kCell, there));
+    }
+  }
+}
+
+TEST(kernel_rows_are_those_of_a_table) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> v(700);
+  std::vector<std::int32_t> y(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = normal(random), y[i] = static_cast<std::int32_t>(i % 2);
+  const KernelStatistics all = statistics_of(v, y, nullptr, 2);
+  KernelRow row(2, 1, view(all), Rule::silverman);
+  for (std::size_t i = 0; i < 400; ++i) {
+    row.numbers[0] = v[i];
+    CHECK(row.gives(i % 2, 1.0));
+    row.forget(i % 2, 1.0);
+    CHECK(!row.gives(i % 2, 1.0));
+    alignas(64) double acc[2 * kRows] = {};
+    CHECK(row.add(acc));
+    CHECK(std::isfinite(acc[0]) && std::isfinite(acc[kRows]));
+  }
+  const KernelStatistics left = statistics_of({v.begin() + 400, v.end()}, {y.begin() + 400, y.end()}, nullptr, 2);
+  CHECK(row.statistics().value == left.value && row.statistics().weight == left.weight);
+  row.numbers[0] = kInf;
+  CHECK(!row.takes(0, 1.0));
 }
 
 TEST(kernel_density_refuses_the_first_infinity) {

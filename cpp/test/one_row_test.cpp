@@ -88,7 +88,7 @@ TEST(a_row_is_scored_as_a_table_of_one_row) {
         CHECK_NEAR(sum, 1.0, 1e-12);
       }
       // the same row once more, through the parts of a table
-      levels.codes[0] = kNoCode;
+      levels.codes[0] = kMissingCode;
       const double* found = model.proba();
       std::vector<double> mean(K * d), low(K * d), var(K * d), epsilon(d), terms(4 * K * d), prior(K), answer(K);
       gaussian_estimate(K, d, {gaussian.n.data(), gaussian.mean.data(), gaussian.low.data(), gaussian.m2.data()}, {},

@@ -53,7 +53,7 @@ void check_answers(const Scorer& scorer, const std::vector<long double>& joint) 
   scorer.log_proba(log_proba.data());
   scorer.proba(proba.data());
   scorer.best(best.data());
-  scorer.evidence(evidence.data());
+  scorer.log_density(evidence.data());
   for (std::size_t i = 0; i < n; ++i) {
     long double top = joint[i * classes], sum = 0;
     for (std::size_t c = 0; c < classes; ++c) top = std::max(top, joint[i * classes + c]);

@@ -14,7 +14,7 @@ using namespace tb;
 namespace {
 
 // d objective / d v_d and d b_c at the answer.
-std::vector<double> gradient(const WeightRows& p, const WeightPull& pull, const Weights& at) {
+std::vector<double> gradient(const StackingData& p, const RidgePenalty& pull, const Weights& at) {
   std::vector<double> g(p.terms + p.classes);
   for (std::size_t d = 0; d < p.terms; ++d) g[d] = pull.ridge[d] * (at.v[d] - pull.centre[d]);
   for (std::size_t c = 0; c < p.classes; ++c) g[p.terms + c] = pull.bias_ridge * at.b[c];
@@ -58,15 +58,15 @@ TEST(weights_of_any_shape) {
         }
         std::vector<std::uint8_t> flag(n);
         for (std::uint8_t& f : flag) f = random() % 2;
-        const WeightRows p{
+        const StackingData p{
             D, n, K, term.data(), y.data(), w.data(), start.data(), reinterpret_cast<const bool*>(flag.data())};
-        const WeightPull pull{centre.data(), ridge.data(), 1.0, nullptr};
-        const StackingSearch search(p);
-        const Weights found = search.fit(Half::both, pull, 30);
-        const double halves = search.loss(Half::first, found.v.data(), found.b.data()) +
-                              search.loss(Half::second, found.v.data(), found.b.data());
+        const RidgePenalty pull{centre.data(), ridge.data(), 1.0, nullptr};
+        const StackingProblem search(p);
+        const Weights found = search.fit(Fold::both, pull, 30);
+        const double halves = search.loss(Fold::first, found.v.data(), found.b.data()) +
+                              search.loss(Fold::second, found.v.data(), found.b.data());
         CHECK(std::abs(halves - found.loss) <= 1e-9 * (1 + found.loss));
-        for (const Half half : {Half::first, Half::second}) CHECK(search.fit(half, pull, 5).taken <= 5);
+        for (const Fold half : {Fold::first, Fold::second}) CHECK(search.fit(half, pull, 5).taken <= 5);
         CHECK(found.v.size() == D && found.b.size() == K && found.taken <= 30 && found.loss >= 0);
         for (const double g : gradient(p, pull, found)) CHECK(std::abs(g) < 0.02);
       }

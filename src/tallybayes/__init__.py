@@ -42,7 +42,7 @@ def _check_interpreter() -> None:
 
 _check_interpreter()
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 __all__ = [
     "AODE",

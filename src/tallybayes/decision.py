@@ -25,7 +25,7 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 def conditional_risk(proba: object, loss: object) -> Floats:
-    """Tell R(a | x) = Σ_j λ[a, j] P(j | x), what each answer a is expected to cost, row by row.
+    """Compute R(a | x) = Σ_j λ[a, j] P(j | x), the expected loss of each decision a, row by row.
 
     Parameters
     ----------
@@ -44,6 +44,11 @@ def conditional_risk(proba: object, loss: object) -> Floats:
     OptionError
         If these are no probabilities, or the losses do not fit them.
 
+    See Also
+    --------
+    bayes_risk : The mean of the smallest risk.
+    tallybayes.BayesDecision : A classifier that decides by risk.
+
     Examples
     --------
     >>> from tallybayes.decision import conditional_risk
@@ -55,7 +60,7 @@ def conditional_risk(proba: object, loss: object) -> Floats:
 
 
 def bayes_risk(proba: object, loss: object, sample_weight: object = None) -> float:
-    """Tell the mean over rows of the smallest conditional risk: what the best answers are expected to cost.
+    """Compute the Bayes risk: the mean over rows of the smallest conditional risk.
 
     Parameters
     ----------
@@ -75,6 +80,10 @@ def bayes_risk(proba: object, loss: object, sample_weight: object = None) -> flo
     ------
     OptionError
         If these are no probabilities, or the losses or weights do not fit them.
+
+    See Also
+    --------
+    conditional_risk : The risk of each decision.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numbers
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 
 class TallybayesError(Exception):
-    """Anything this library refuses to do."""
+    """Anything this library refuses to do.
+
+    Catch it to catch every error below; the message says what to do.
+    """
 
 
 class TableError(TallybayesError, ValueError):
     """A table, a column or a value that the model cannot take.
+
+    Correct the value that `column`, `row` and `value` name, or mark it as missing.
 
     Parameters
     ----------
@@ -52,75 +57,138 @@ class TableError(TallybayesError, ValueError):
 
 
 class NestedValueError(TableError, TypeError):
-    """A cell that holds a list, a dict or another container."""
+    """A cell that holds a list, a dict or another container.
+
+    Spread the container over several columns.
+    """
 
 
 class LabelError(TallybayesError, ValueError):
-    """A target that is not a column of class labels."""
+    """A target that is not a column of class labels.
+
+    Give one label for each row: strings, integers or booleans, none of them missing.
+    """
 
 
 class OptionError(TallybayesError, ValueError):
-    """A parameter outside what is allowed."""
+    """A parameter outside what is allowed.
+
+    Use one of the values that the message lists.
+    """
 
 
 class MergeError(TallybayesError, ValueError):
-    """Two models whose sufficient statistics cannot be added."""
+    """Two models whose sufficient statistics cannot be added.
+
+    Start both models from one plan: `empty()`, `plan`, or `schema=first.schema_`.
+    """
 
 
 class ForgetError(TallybayesError, ValueError):
-    """Rows to forget that were not learned."""
+    """Rows to forget that were not learned.
+
+    Forget the rows as they were learned: same values, labels and weights.
+    """
 
 
 class OutOfMemoryError(TallybayesError, MemoryError):
-    """A model or table that needs more memory than there is."""
+    """A model or table that needs more memory than there is.
+
+    Use fewer parents, bins or rows; the message says how much was needed.
+    """
+
+    sized = False  # whether the message names the sizes of what was asked
 
 
 class ModelFileError(TallybayesError, ValueError):
-    """A file that is not a whole and sound model, or a model that a file cannot hold."""
+    """A file that is not a whole and sound model, or a model that a file cannot hold.
+
+    Save the model again, or load the file with the version that wrote it.
+    """
 
 
 class ReceiptError(TallybayesError, ValueError):
-    """A deletion receipt that is not one, or that lacks what is asked of it."""
+    """A deletion receipt that is not one, or that lacks what is asked of it.
+
+    Give the receipt as it was written, the right key, or the model it is about.
+    """
 
 
 class PrivacyError(TallybayesError, ValueError):
-    """Statistics that would reveal too much of single rows."""
+    """Statistics that would reveal too much of single rows.
+
+    Raise the counts by coarser bins or more rows, or lower `min_count`.
+    """
 
 
 class ExportError(TallybayesError, ValueError):
-    """This model cannot be exported to that format."""
+    """This model cannot be exported to that format.
+
+    Choose another format or a smaller model; the message names one.
+    """
 
 
 class AmbiguousColumnWarning(UserWarning):
-    """An integer column with few values: numbers or categories? Treated as numbers."""
+    """An integer column with few values: numbers or categories? Treated as numbers.
+
+    Say which: `schema={"column": "categorical"}` or `"real"`.
+    """
 
 
 class UnseenCategoryWarning(UserWarning):
-    """A category that was not seen in training; its factor is left out."""
+    """A category that was not seen in training; its factor is left out.
+
+    Learn rows with this category, or set `unseen="other"` or `"error"`.
+    """
 
 
 class IdentifierColumnWarning(UserWarning):
-    """A categorical column with a distinct value in nearly every row; it is ignored."""
+    """A categorical column with a distinct value in nearly every row; it is ignored.
+
+    Drop the column, or declare it: `schema={"column": "id"}` or `"categorical"`.
+    """
 
 
 class TextColumnWarning(UserWarning):
-    """A column that looks like text, and a model that takes each text as a category."""
+    """A column that looks like text, and a model that takes each text as a category.
+
+    Use `NaiveBayes` or `BayesClassifier`, or say `schema={"column": "categorical"}`.
+    """
 
 
 class SharedWordsWarning(UserWarning):
-    """More words than the vocabulary holds: the rarest share hashed cells."""
+    """More words than the vocabulary holds: the rarest share hashed cells.
+
+    Raise `max_words` of `Words`, or accept that rare words share counts.
+    """
 
 
 class TargetColumnWarning(UserWarning):
-    """Target leakage: a column that equals y in every row."""
+    """Target leakage: a column that equals y in every row.
+
+    Drop the column, unless it is known before y is.
+    """
+
+
+class CancellationWarning(UserWarning):
+    """Forgotten rows had nearly all of the variance of a column; what is left of it has few digits, or none.
+
+    Call `fit(X, y)` on the rows that remain, or use `"kernel"`, bins or `memory="rows"`.
+    """
 
 
 class UnsavableLabelWarning(UserWarning):
-    """Class labels that no model file can hold."""
+    """Class labels that no model file can hold.
+
+    Use labels that are strings, numbers or booleans.
+    """
 
 
 class MissingFontWarning(UserWarning):
-    """A picture has Chinese, Japanese or Korean letters, and no installed font has them."""
+    """A picture has Chinese, Japanese or Korean letters, and no installed font has them.
+
+    Install a font with these letters, such as Noto Sans CJK.
+    """
 
 
 _PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with its separator: tallybayes_of_mine is another package
@@ -153,16 +221,39 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**62
+    """Bytes of memory that this process may use: those of the machine, of its container, of `ulimit -v`."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**62]
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # 'max', or no such file: no limit
+            found.append(int(Path(limit).read_text()))
+    with suppress(ImportError):  # on Windows
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        found += [soft] if soft != resource.RLIM_INFINITY else []
+    return min(found)
+
+
+MOST_SCORES = 1e11  # rows × classes × settings compared: beyond it, hours
 
 
 def require_memory(cells: int, what: str, instead: str = "") -> None:
     """OutOfMemoryError, with the size, if so many numbers of 8 bytes are more than this machine has memory for."""
     there = machine_memory()
     if 8 * cells > there:
-        sizes = f"{8 * cells / 1e9:,.1f} GB; this machine has {there / 1e9:,.1f} GB"
-        raise OutOfMemoryError(f"{what} needs {sizes}. {instead}".rstrip())
+        sizes = f"{8 * cells / 1e9:,.1f} GB; this machine has {there / 1e9:,.1f} GB for it"
+        error = OutOfMemoryError(f"{what} needs {sizes}. {instead}".rstrip())
+        error.sized = True
+        raise error
+
+
+def require_scores(n: int, K: int, settings: int, what: str, instead: str) -> None:
+    """OptionError, with the sizes, if so many settings are compared by leave-one-out that it would not end."""
+    if n * K * settings > MOST_SCORES:
+        raise OptionError(
+            f"{what} by the leave-one-out scores of {n:,} rows in {K:,} classes: {n * K * settings:.1e} scores; at "
+            f"most {MOST_SCORES:.0e} are computed. {instead}"
+        )
 
 
 def is_number(value: object) -> bool:

@@ -23,7 +23,7 @@ from bench.accuracy.report import Figures, Record, compared, load, merge, rows_f
 from bench.accuracy.tables import Folds, Table, UnfitError, prepare, sample
 from bench.accuracy.tuned import CONFIGURATIONS, SPACE, TunedLightGBM, configurations
 from bench.accuracy.unit import Allowance, unit
-from sklearn.metrics import log_loss
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from threadpoolctl import threadpool_info
 
 RNG = np.random.default_rng(5)
@@ -53,6 +53,8 @@ def test_scores_are_those_of_scikit_learn_and_of_the_definition() -> None:
     assert found["log_loss"] == pytest.approx(log_loss(y, P, labels=[0, 1, 2]), rel=1e-12)
     assert found["log_loss_4"] == pytest.approx(-np.log(np.maximum(true, 1e-4)).mean())
     assert found["error"] == pytest.approx((P.argmax(axis=1) != y).mean())
+    assert found["balanced_error"] == pytest.approx(1 - balanced_accuracy_score(y, P.argmax(axis=1)))
+    assert found["auc_error"] == pytest.approx(1 - roc_auc_score(y, P, multi_class="ovr", average="macro"))
     assert found["brier"] == pytest.approx(np.square(P - np.eye(3)[y]).sum(axis=1).mean())
     top, right = P.max(axis=1), P.argmax(axis=1) == y
     bins = [np.floor(top * 15).clip(max=14) == b for b in range(15)]
@@ -124,7 +126,14 @@ def test_folds_answer_every_row_once() -> None:
         assert all(set(learn) | set(answer) == set(range(90)) for learn, answer in folds)
 
 
-PACKAGES = {"LightGBM": "lightgbm", "LightGBM tuned": "lightgbm", "XGBoost": "xgboost", "CatBoost": "catboost"}
+PACKAGES = {
+    "LightGBM": "lightgbm", "LightGBM tuned": "lightgbm", "XGBoost": "xgboost", "CatBoost": "catboost",
+    "EBM": "interpret", "RealMLP": "pytabkit",
+}  # fmt: skip
+QUICK: dict[str, dict[str, int]] = {
+    "CatBoost": {"catboostclassifier__iterations": 20},
+    "EBM": {"explainableboostingclassifier__max_rounds": 50, "explainableboostingclassifier__outer_bags": 2},
+}
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
@@ -135,8 +144,8 @@ def test_every_model_answers_mixed_columns_with_holes(model: Model, monkeypatch:
     monkeypatch.setattr("bench.accuracy.tuned.CONFIGURATIONS", 2)
 
     def quick(on: Table, threads: int) -> Any:
-        estimator = model.make(on, threads)
-        return estimator.set_params(catboostclassifier__iterations=20) if package == "catboost" else estimator
+        estimator, options = model.make(on, threads), QUICK.get(model.name)
+        return estimator.set_params(**options) if options else estimator
 
     record, rows = evaluate(replace(model, make=quick), table())
     assert "failed" not in record, record["failed"]
@@ -254,6 +263,26 @@ def test_seeds_are_compared() -> None:
     assert evaluate(same, table(), seeds=2)[0]["spread"] == {"mean_change": 0, "max_change": 0, "same_reason": 1}
 
 
+def test_steadiness_is_the_change_by_one_row_in_a_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.accuracy.report.STEADY_PEER", "RandomForest")  # LightGBM comes with `make bench` only
+    on = prepare("some", pd.concat([FRAME] * 6, ignore_index=True), 50_000, 2)
+    peer, ours = (next(m for m in MODELS if m.name == name) for name in ("RandomForest", "NaiveBayes mdl"))
+    figures = {("some", m.name): evaluate(m, on, seeds=2)[0] for m in (peer, ours)}
+    learn, answer = next(iter(on.splits()))[0]
+    fewer = [row for place, row in enumerate(learn) if place % 100 != 50]
+    assert len(learn) - len(fewer) == 3
+    one, two = (ours.make(on, 1).fit(on.X.iloc[r], on.y[r]).predict_proba(on.X.iloc[answer]) for r in (learn, fewer))
+    change = np.abs(one - two)
+    assert change.max() > 0
+    found = figures["some", ours.name]["steadiness"]
+    assert found == pytest.approx({"mean_change": change.mean(), "max_change": change.max()})
+    ratio = found["mean_change"] / figures["some", peer.name]["steadiness"]["mean_change"]
+    text = summary(figures)
+    lines = text[text.index("With one row in a hundred left out") :].splitlines()
+    assert next(line for line in lines if line.startswith(ours.name)).endswith(f"{ratio:.2f}")
+    assert "steadiness" not in evaluate(ours, on)[0]
+
+
 class Steady(Ignorant):
     def set_params(self, random_state: int) -> Steady:  # noqa: ARG002
         return self
@@ -338,11 +367,28 @@ def figures(name: str, ours: bool, *errors_and_losses: tuple[float, float]) -> d
     return {
         (f"t{k}", name): {
             "table": f"t{k}", "model": name, "ours": ours, "rows": 100, "fingerprint": f"{k}",
-            "error": error, "log_loss": loss, "log_loss_4": loss, "brier": error, "ece": 0.0,
+            "error": error, "balanced_error": error, "auc_error": error,
+            "log_loss": loss, "log_loss_4": loss, "brier": error, "ece": 0.0,
             "fit_cpu": 1.0 if ours else 4.0, "predict_cpu": 1.0,
         }
         for k, (error, loss) in enumerate(errors_and_losses)
     }  # fmt: skip
+
+
+def test_the_table_of_the_readme_has_a_line_for_each_of_ours_and_each_peer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours = figures("BayesClassifier", True, (0.1, 0.5), (0.1, 0.5), (0.2, 0.4))
+    peers = figures("Other", False, (0.2, 1.0), (0.1, 1.0), (0.1, 0.1)) | figures("Third", False, (0.2, 1.0))
+    save(tmp_path / "out.json", ours | peers)
+    assert program.main(["--out", str(tmp_path / "out.json"), "--markdown"]) == 0
+    head, rule, *lines = capsys.readouterr().out.splitlines()
+    assert head.count("|") == rule.count("|") == lines[0].count("|")
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [line[:3] for line in cells] == [["BayesClassifier", "Other", "3"], ["BayesClassifier", "Third", "1"]]
+    assert cells[0][3].startswith("1–1–1, ")
+    assert cells[0][4].startswith("2–0–1, ")
+    assert cells[1][3].startswith("1–0–0, 0.5")
 
 
 def test_the_summary_counts_wins_draws_and_losses() -> None:
@@ -403,7 +449,7 @@ def test_a_run_is_compared_with_an_earlier_one(tmp_path: Path, capsys: pytest.Ca
     assert "1 table(s) are left out: the files have other rows" in compared(now, before)
     assert compared(now, {}) == "No model answered a table in both files."
     old.write_text('{"results": []}')
-    with pytest.raises(SystemExit, match="form 1, not 2"):
+    with pytest.raises(SystemExit, match="form 1, not 3"):
         load(old)
 
 

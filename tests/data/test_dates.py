@@ -387,18 +387,18 @@ def test_files_keep_it(make: Any) -> None:
 
 
 def test_a_file_that_says_something_else_is_refused() -> None:
-    from tallybayes.io.value_reader import Reader
+    from tallybayes.io.value_reader import ValueReader
     from tallybayes.io.value_writer import Writer
 
     good = naive(schema={"t": "date"}).fit([{"t": v} for v in MOMENTS], Y).schema_
     writer = Writer()
     stored: Any = writer.schema(good)
-    reader = Reader(list(writer.arrays), [])
+    reader = ValueReader(list(writer.arrays), [])
     assert reader.schema(stored).expansion == good.expansion
     for key, value in (("what", "dates"), ("parts", ["year"]), ("parts", []), ("name", 3), ("zone", 1)):
         bad = {**stored, "given": [{**stored["given"][0], key: value}]}
         with pytest.raises(ModelFileError):
-            Reader(list(writer.arrays), []).schema(bad)
+            ValueReader(list(writer.arrays), []).schema(bad)
 
 
 @pytest.mark.parametrize("make", [tb.GaussianNB, tb.LinearDiscriminantAnalysis, tb.GaussianDiscriminant])
@@ -504,8 +504,7 @@ def test_on_the_command_line(tmp_path: Path, ending: str) -> None:
 
 
 def test_a_service_takes_dates() -> None:
-    from tallybayes.serve.request_tables import Columns as ServedColumns
-    from tallybayes.serve.request_tables import from_columns
+    from tallybayes.serve.request_tables import ServedColumns, from_columns
 
     model = naive(schema={"id": "id"}).fit([{"t": v, "id": "a"} for v in MOMENTS], Y)
     served = ServedColumns.of(model.schema_)

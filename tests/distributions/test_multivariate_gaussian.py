@@ -156,7 +156,7 @@ def test_wide_and_dense_give_the_same_answers(alpha: float, gamma: float, monkey
     X, y, new = rng.normal(size=(120, 300)), rng.integers(0, 3, 120), rng.normal(size=(9, 300))
     wide = tb.GaussianDiscriminant(own_covariance=alpha, shrinkage=gamma).fit(X, y)
     assert isinstance(wide.fitted_.terms[0].statistics, WideStatistics)
-    monkeypatch.setattr(gaussian_moments, "WIDE", 10**9)
+    monkeypatch.setattr(gaussian_moments, "MIN_WIDE_COLUMNS", 10**9)
     full = tb.GaussianDiscriminant(own_covariance=alpha, shrinkage=gamma).fit(X, y)
     gone = new.copy()
     gone[:, ::7] = np.nan
@@ -180,7 +180,7 @@ def test_wide_and_dense_explain_alike(alpha: float, monkeypatch: Any) -> None:
     found = wide.explain(new)
     np.testing.assert_allclose(found.log_joint, wide.predict_joint_log_proba(new), rtol=1e-8)
     assert not found.log_likelihood[2].any()
-    monkeypatch.setattr(gaussian_moments, "WIDE", 10**9)
+    monkeypatch.setattr(gaussian_moments, "MIN_WIDE_COLUMNS", 10**9)
     full = tb.GaussianDiscriminant(own_covariance=alpha, shrinkage=0.3).fit(X, y).explain(new)
     np.testing.assert_allclose(found.log_likelihood, full.log_likelihood, rtol=1e-6, atol=1e-6)
 

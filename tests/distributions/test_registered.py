@@ -157,7 +157,7 @@ def test_files_hold_it(tmp_path: Path) -> None:
 def test_explained_evidence_adds_up() -> None:
     found = FITTED.explain(X[:4])
     odds = np.diff(FITTED.predict_log_proba(X[:4]), axis=1)[:, 0]
-    prior = np.diff(FITTED.predictor_.start)[0]
+    prior = np.diff(FITTED.predictor_.offset)[0]
     np.testing.assert_allclose(found.values[:, :, 1].sum(axis=1), odds - prior, rtol=1e-9)
     assert FITTED.feature_importances_[0] > FITTED.feature_importances_[2]
 

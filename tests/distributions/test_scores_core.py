@@ -105,7 +105,7 @@ def check_answers(scorer, joint, prior, shared=0.0, rtol=1e-12):
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=4e-16 * joint.shape[1] + 1e-15)
     with np.errstate(invalid="ignore"):
         evidence = logsumexp(joint, axis=1) + shift if len(joint) else np.zeros(0)
-    np.testing.assert_allclose(scorer.evidence(), evidence, **same)
+    np.testing.assert_allclose(scorer.log_density(), evidence, **same)
     best = scorer.best()
     assert best.dtype == np.intp
     assert best.shape == (len(joint),)
@@ -163,7 +163,7 @@ def test_a_row_does_not_depend_on_its_neighbours():
     def answers(rows):
         scorer = _core.Scorer(len(rows), prior)
         scorer.gaussian(_core.Columns(rows), terms)
-        return np.hstack([scorer.joint(), scorer.log_proba(), scorer.proba(), scorer.evidence()[:, None]])
+        return np.hstack([scorer.joint(), scorer.log_proba(), scorer.proba(), scorer.log_density()[:, None]])
 
     np.testing.assert_array_equal(answers(X), np.vstack([answers(X[i : i + 1]) for i in range(200)]))
 
@@ -246,7 +246,7 @@ def test_overflow_is_recomputed(x):
     np.testing.assert_array_equal(scorer.proba()[1], [1, 0])
     np.testing.assert_array_equal(scorer.log_proba()[1], [0, -np.inf])
     np.testing.assert_array_equal(scorer.joint()[1], [-np.inf, -np.inf])
-    assert scorer.evidence()[1] == -np.inf
+    assert scorer.log_density()[1] == -np.inf
     assert np.isfinite(scorer.joint()[[0, 2]]).all()
 
 
@@ -486,7 +486,7 @@ def test_no_class_possible():
     scorer.added(np.full((3, 2), -np.inf))
     np.testing.assert_allclose(scorer.proba(), [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]], rtol=1e-15)
     np.testing.assert_array_equal(scorer.best(), [1, 0, 0])
-    np.testing.assert_array_equal(scorer.evidence(), [-np.inf] * 3)
+    np.testing.assert_array_equal(scorer.log_density(), [-np.inf] * 3)
     np.testing.assert_array_equal(scorer.joint(), np.full((3, 2), -np.inf))
 
 
@@ -618,7 +618,7 @@ def test_one_thread_or_two():
     answers = []
     for threads in (1, 2, 3):
         with threadpoolctl.threadpool_limits(threads, user_api="openmp"):
-            answers.append([scorer.joint(), scorer.log_proba(), scorer.proba(), scorer.best(), scorer.evidence()])
+            answers.append([scorer.joint(), scorer.log_proba(), scorer.proba(), scorer.best(), scorer.log_density()])
     for more in answers[1:]:
         for a, b in zip(answers[0], more, strict=True):
             np.testing.assert_array_equal(a, b)

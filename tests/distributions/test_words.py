@@ -42,6 +42,7 @@ from tests.command_line import run
 from tests.quick import examples
 
 PEERS = {"multinomial": sk.MultinomialNB, "complement": sk.ComplementNB, "bernoulli": sk.BernoulliNB}
+WAYS = [*((model, False) for model in PEERS), ("multinomial", True), ("complement", True)]  # and length_normalized
 MAIL = [
     "Free money now!", "WIN free money", "free free lunch money", "win a prize, win money",
     "lunch at noon?", "See you at noon", "minutes of the meeting", "are you at the meeting at noon",
@@ -178,13 +179,14 @@ def test_same_answers_as_scikit_learn(
     np.testing.assert_allclose(ours.predict_joint_log_proba(asked), expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("model", PEERS)
+@pytest.mark.parametrize(("model", "normalized"), WAYS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_left_out_is_a_fit_without_the_row(model: str, weighted: bool) -> None:
-    rows = [*MAIL, "", None, "unique words only here", "noon noon noon free"]
-    y = [*KIND, "ham", "spam", "spam", "ham"]
+def test_left_out_is_a_fit_without_the_row(model: str, normalized: bool, weighted: bool) -> None:
+    rows = [*MAIL, "", None, "unique words only here", "noon noon noon free", "noon at lunch " * 5]
+    y = [*KIND, "ham", "spam", "spam", "ham", "ham"]
+    how = Words(model, alpha=0.5, length_normalized=normalized)
     w = np.linspace(0.25, 1.0, len(rows)) if weighted else np.ones(len(rows))
-    whole = NaiveBayes({"x0": Words(model, alpha=0.5)}).fit(_frame(rows), y, sample_weight=w)
+    whole = NaiveBayes({"x0": how}).fit(_frame(rows), y, sample_weight=w)
     found = whole.predictor_.fitted
     term = found.terms[0]
     codes = np.array([found.classes.tolist().index(v) for v in y], dtype=np.int32)
@@ -192,10 +194,37 @@ def test_left_out_is_a_fit_without_the_row(model: str, weighted: bool) -> None:
     left = term.distribution.leave_one_out(data, codes, w, term.statistics, term.params, found.context(term))
     for i, text in enumerate(rows):
         keep = [j for j in range(len(rows)) if j != i]
-        less = NaiveBayes({"x0": Words(model, alpha=0.5)})
+        less = NaiveBayes({"x0": how})
         less.fit(_frame([rows[j] for j in keep]), [y[j] for j in keep], sample_weight=w[keep])
         expected = less.predictor_.likelihood(less.predictor_.read(_frame([text])))
         np.testing.assert_allclose(left[i], expected[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "complement"])
+def test_a_long_text_counts_as_fewer_words(model: str) -> None:
+    plain, normal = (NaiveBayes(Words(model, length_normalized=on)).fit(MAIL, KIND) for on in (False, True))
+    for asked, length in (("free lunch", 2), ("free lunch unheard of", 2), ("free lunch " * 50, 100)):
+        log = plain.predictor_.likelihood(plain.predictor_.read([asked]))
+        expected = log * min(1.0, 3.5 / length**0.75)
+        np.testing.assert_allclose(normal.predictor_.likelihood(normal.predictor_.read([asked])), expected, rtol=1e-12)
+
+
+def test_naive_bayes_normalizes_the_length_of_texts_by_itself() -> None:
+    """A class whose texts repeat their words: naive Bayes without it is sure, and wrong about how often."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 400)
+    usual = rng.dirichlet(np.full(40, 0.5), size=2)
+    rows = [
+        " ".join(f"w{v}" for v in np.repeat(rng.choice(40, 12, p=0.2 * usual[k] + 0.8 * usual.mean(axis=0)), 20))
+        for k in y
+    ]
+
+    def loss(model: NaiveBayes) -> float:
+        log = model.fit(rows[:200], y[:200]).predict_log_proba(rows[200:])
+        return float(-log[np.arange(200), y[200:]].mean())
+
+    assert loss(NaiveBayes()) < 0.5 * loss(NaiveBayes(Words()))
+    assert loss(NaiveBayes()) == loss(NaiveBayes({"text": "words"}))
 
 
 def _frame(rows: list[Any]) -> pd.DataFrame:
@@ -225,10 +254,10 @@ def _same(a: NaiveBayes, b: NaiveBayes, asked: Any) -> None:
     np.testing.assert_allclose(a.predict_log_proba(asked), b.predict_log_proba(asked), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("model", PEERS)
+@pytest.mark.parametrize(("model", "normalized"), WAYS)
 @settings(max_examples=examples(30), deadline=None)
 @given(rows=texts, data=st.data())
-def test_laws(model: str, rows: list[str], data: st.DataObject) -> None:
+def test_laws(model: str, normalized: bool, rows: list[str], data: st.DataObject) -> None:
     """Merge, forget, batches, weights and permutations."""
     n = len(rows)
     y = np.array(data.draw(st.lists(st.sampled_from("ab"), min_size=n, max_size=n)))
@@ -236,10 +265,10 @@ def test_laws(model: str, rows: list[str], data: st.DataObject) -> None:
     order = np.array(data.draw(st.permutations(range(n))))
     if len(set(y[:cut])) < 2 or len(set(y[cut:])) < 2:
         return
-    column, asked = np.array(rows, dtype=object), [*rows, "free money"]
+    column, asked = np.array(rows, dtype=object), [*rows, "free money", " ".join(rows)]
 
     def fit(which: Any, w: Any = None) -> NaiveBayes:
-        return NaiveBayes(Words(model)).fit(column[which], y[which], sample_weight=w)
+        return NaiveBayes(Words(model, length_normalized=normalized)).fit(column[which], y[which], sample_weight=w)
 
     whole, head, tail = fit(slice(None)), fit(slice(cut)), fit(slice(cut, None))
     _same(whole, merge_all([head, tail]), asked)
@@ -403,7 +432,8 @@ def test_bytes_that_are_no_utf8_are_refused() -> None:
     [
         {"model": "poisson"}, {"analyzer": "line"}, {"ngrams": (0, 1)}, {"ngrams": (2, 1)}, {"ngrams": 2},
         {"lowercase": "yes"}, {"max_words": 0}, {"max_words": 1.5}, {"alpha": -1.0}, {"alpha": [1.0, 2.0]},
-        {"model": "bernoulli", "alpha": 0.0},
+        {"model": "bernoulli", "alpha": 0.0}, {"length_normalized": 1},
+        {"model": "bernoulli", "length_normalized": True},
     ],
 )  # fmt: skip
 def test_options_outside_what_is_allowed(options: dict[str, Any]) -> None:
@@ -460,12 +490,13 @@ def test_one_row_at_a_time() -> None:
 # --- why -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", PEERS)
+@pytest.mark.parametrize(("model", "normalized"), WAYS)
 @pytest.mark.parametrize("labels", [KIND, ["a", "b", "c", "c", "a", "b", "c", "a"]])
-def test_explain_names_the_words(model: str, labels: list[str]) -> None:
+def test_explain_names_the_words(model: str, normalized: bool, labels: list[str]) -> None:
     rows = [{"body": t, "size": float(len(t))} for t in MAIL]
-    fitted = NaiveBayes({"body": Words(model)}).fit(rows, labels)
-    found = fitted.explain([{"body": "free free lunch, xyzzy", "size": 9.0}, {"body": None}])
+    fitted = NaiveBayes({"body": Words(model, length_normalized=normalized)}).fit(rows, labels)
+    found = fitted.explain([{"body": "free free lunch, xyzzy", "size": 9.0}, {"body": None}, {"body": "free " * 40}])
+    np.testing.assert_allclose(found.words(2).values.sum(axis=1)[0], found.values.sum(axis=1)[2], atol=1e-12)
     words = found.words(0)
     assert words.names == ("body 'free' ×2" if model != "bernoulli" else "body 'free'", "body 'lunch'", "size") or (
         model == "bernoulli" and words.names[0] == "body no word"
@@ -592,16 +623,17 @@ def test_sums_while_reading_are_the_same_bits_for_any_number_of_threads() -> Non
         assert other.schema.levels[0].labels == statistics[0].schema.levels[0].labels
 
 
-@pytest.mark.parametrize("model", PEERS)
+@pytest.mark.parametrize(("model", "normalized"), WAYS)
 @pytest.mark.parametrize("most", [1 << 19, 40])
 @pytest.mark.parametrize("kind", ["objects", "pandas", "category", "polars", "arrow"])
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.SharedWordsWarning")
-def test_scores_while_reading_are_those_of_the_counts(model: str, most: int, kind: str) -> None:
+def test_scores_while_reading_are_those_of_the_counts(model: str, normalized: bool, most: int, kind: str) -> None:
     texts = _many()
     y = np.random.default_rng(5).integers(0, 3, len(texts))
     X = _containers([*texts, "never met words", "", "word1 " * 300])[kind]
     learned = _containers(texts)[kind]
-    fitted = NaiveBayes(Words(model, max_words=most), schema={"body": "text"}).fit(learned, y)
+    how = Words(model, max_words=most, length_normalized=normalized)
+    fitted = NaiveBayes(how, schema={"body": "text"}).fit(learned, y)
     predictor = fitted.predictor_
     rows = predictor.read(X)
     (term,) = predictor.fitted.terms

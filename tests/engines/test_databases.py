@@ -141,6 +141,7 @@ SCORED = {
     "A2DE": (lambda: tb.AnDE(2, cuts="frequency", bins=3), ["length", "colour", "alive", "width"]),
     "BayesClassifier fast": (lambda: tb.BayesClassifier("fast", members=4), ["length", "colour", "alive", "width"]),
     "BayesClassifier": (lambda: tb.BayesClassifier(members=4), ["length", "colour", "alive", "width"]),
+    "Bayes without chains": (lambda: tb.BayesClassifier(parts=("gaussian",)), ["length", "width", "weight"]),
 }  # fmt: skip
 
 
@@ -148,6 +149,7 @@ EXPLAINED = {
     "tempered": (lambda: tb.NaiveBayes(unseen="other", tempered=True), ["length", "colour", "alive", "width"]),
     "PoissonNB": (tb.PoissonNB, ["weight"]),
     "BayesClassifier": (lambda: tb.BayesClassifier(members=4), ["length", "colour", "alive", "width"]),
+    "Bayes without chains": (lambda: tb.BayesClassifier(parts=("gaussian",)), ["length", "width", "weight"]),
     "fast": (lambda: tb.BayesClassifier("fast", members=2), ["length", "colour", "alive", "width"]),
 }
 

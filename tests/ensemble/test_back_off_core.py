@@ -77,7 +77,7 @@ def full(rows, i):
     return (rows.seen[views] != NONE).all(axis=0) & (rows.y >= 0)
 
 
-def probability(rows, i, r, c, w, rung, alpha=None, worth=0.0):
+def probability(rows, i, r, c, w, rung, alpha=None, pseudo_count=0.0):
     """P of row r under class c in chain i, when the rows weigh w. rung: the strengths, or alpha for Laplace."""
     child, parents = CHAINS[i]
     seen, w = rows.seen, w * full(rows, i)
@@ -100,7 +100,7 @@ def probability(rows, i, r, c, w, rung, alpha=None, worth=0.0):
         if alpha is not None:
             p = (above + alpha) / (below + alpha * v) if below + alpha * v > 0 else 1 / v
         elif child >= 0:
-            s = rung[level] * p + worth / rows.K
+            s = rung[level] * p + pseudo_count / rows.K
             p *= (above + s) / (below * p + s)
         elif level:
             p = (above + rung[level] * p) / (below + rung[level])
@@ -121,8 +121,8 @@ def chains():
     return _core.Chains(*description())
 
 
-def learn(chains, counts, codes, y, w, grid, rows, alpha, planes, plane, scale, strengths=None, worth=0.0):
-    smoothing = _core.ChainSmoothing(grid, rows, alpha, worth, strengths)
+def learn(chains, counts, codes, y, w, grid, rows, alpha, planes, plane, scale, strengths=None, pseudo_count=0.0):
+    smoothing = _core.ChainSmoothing(grid, rows, alpha, pseudo_count, strengths)
     return chains.learn(counts, codes, y, w, smoothing, _core.ChainOutputs(planes, plane, scale))
 
 
@@ -154,12 +154,12 @@ def test_counts(chains, dtype, weights):
 
 @pytest.mark.usefixtures("isa")
 @pytest.mark.parametrize(("K", "dtype", "weights"), [(3, np.uint8, False), (2, np.uint16, True), (5, np.uint32, True)])
-@pytest.mark.parametrize("worth", [0.0, 1.0])
-def test_logs_and_left_out_terms(chains, K, dtype, weights, worth):
+@pytest.mark.parametrize("pseudo_count", [0.0, 1.0])
+def test_logs_and_left_out_terms(chains, K, dtype, weights, pseudo_count):
     rows = Rows(n=120, K=K, dtype=dtype, weights=weights)
     counts = rows.counted(chains)
     strengths, logs, left = learn(
-        chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=worth
+        chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, pseudo_count=pseudo_count
     )
     assert logs.shape == (chains.orders, K)
     assert logs.dtype == left.dtype == np.float32
@@ -172,16 +172,29 @@ def test_logs_and_left_out_terms(chains, K, dtype, weights, worth):
             less = rows.weight.copy()
             less[r] -= min(less[r], 1.0)
             for c in range(K):
-                want = [np.log(probability(rows, i, r, c, w, rung, worth=worth)) for w in (rows.weight, less)]
+                want = [
+                    np.log(probability(rows, i, r, c, w, rung, pseudo_count=pseudo_count)) for w in (rows.weight, less)
+                ]
                 np.testing.assert_allclose([scored[i, r, c], left[i, r, c]], want, atol=3e-5)
 
 
-@pytest.mark.parametrize("worth", [0.0, 1.0])
-def test_strengths_are_the_best_of_the_grid(chains, worth):
+@pytest.mark.parametrize("pseudo_count", [0.0, 1.0])
+def test_strengths_are_the_best_of_the_grid(chains, pseudo_count):
     """By the leave-one-out log-likelihood of the own class, rung by rung."""
     rows = Rows(n=150)
     strengths, _, _ = learn(
-        chains, rows.counted(chains), rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=worth
+        chains,
+        rows.counted(chains),
+        rows.codes,
+        rows.y,
+        None,
+        GRID,
+        1000,
+        1.0,
+        len(CHAINS),
+        PLANE,
+        ONES,
+        pseudo_count=pseudo_count,
     )
     for i in (0, 2, 6):
         child, parents = CHAINS[i]
@@ -204,7 +217,7 @@ def test_strengths_are_the_best_of_the_grid(chains, worth):
                     )
                     if not (same & (rows.y == rows.y[r]) if child >= 0 else same).any():
                         continue  # no other row is there: nothing to choose by
-                    total += np.log(probability(rows, i, r, rows.y[r], less, tried, worth=worth))
+                    total += np.log(probability(rows, i, r, rows.y[r], less, tried, pseudo_count=pseudo_count))
                 sums.append(total)
             assert sums[GRID.tolist().index(rung[level])] >= max(sums) - 1e-3
 
@@ -292,11 +305,11 @@ def test_what_a_rare_value_says_is_bounded_by_its_rows(k):
     counts = np.zeros((one.cells, 2), np.uint32)
     one.count(codes, y, None, counts)
     plane, scale = np.zeros(1, np.int32), np.ones(1)
-    for worth in (0.0, 1.0):
-        _, logs, _ = learn(one, counts, codes, y, None, GRID, 1000, 1.0, 1, plane, scale, worth=worth)
+    for pseudo_count in (0.0, 1.0):
+        _, logs, _ = learn(one, counts, codes, y, None, GRID, 1000, 1.0, 1, plane, scale, pseudo_count=pseudo_count)
         says = float(logs[2, 1] - logs[2, 0])
-        assert (0 < says <= np.log(2 * k + 1) + 1e-6) if worth else says > 0
-    with pytest.raises(ValueError, match="worth"):
+        assert (0 < says <= np.log(2 * k + 1) + 1e-6) if pseudo_count else says > 0
+    with pytest.raises(ValueError, match="pseudo_count"):
         _core.ChainSmoothing(GRID, 10, 1.0, -1.0)
 
 
@@ -325,7 +338,18 @@ def test_planes_and_scales(chains):
 def test_few_rows_say_what_they_say_among_many(chains, dtype, n, K):
     rows = Rows(n=n, K=K, dtype=dtype)
     _, logs, _ = learn(
-        chains, rows.counted(chains), rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=1.0
+        chains,
+        rows.counted(chains),
+        rows.codes,
+        rows.y,
+        None,
+        GRID,
+        1000,
+        1.0,
+        len(CHAINS),
+        PLANE,
+        ONES,
+        pseudo_count=1.0,
     )
     whole = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     for few in (1, 3, 4, 5):
@@ -364,7 +388,7 @@ def test_instruction_sets_agree(chains):
             _core.limit_isa(isa)
             counts = rows.counted(chains)
             learned = learn(
-                chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=1.0
+                chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, pseudo_count=1.0
             )
             found.append((counts, *learned, terms(chains, learned[1], rows.codes, len(CHAINS), PLANE, ONES)))
     finally:

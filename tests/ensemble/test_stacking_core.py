@@ -68,7 +68,7 @@ def problem(n, C, D, seed=0, shift=-40.0):
 
 
 def weights(terms, y, w, start, centre, ridge, bias_ridge, steps=8, bounded=None):
-    search = _core.StackingSearch(terms, y, w, start, np.zeros(len(y), dtype=bool))
+    search = _core.StackingProblem(terms, y, w, start, np.zeros(len(y), dtype=bool))
     return search.fit(None, centre, np.append(ridge, bias_ridge), bounded, (steps, None))
 
 
@@ -161,31 +161,31 @@ def test_where_they_begin_does_not_matter_for_where_they_end(bounds):
     p = problem(300, 3, 12, seed=1)
     bounded = np.arange(12) % 2 == 0 if bounds else None
     ridge = np.append(p[5], p[6])
-    v, b, loss, taken = _core.StackingSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+    v, b, loss, taken = _core.StackingProblem(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
         None, p[4], ridge, bounded, (30, None)
     )
     rng = np.random.default_rng(0)
     for scale in (0.0, 0.1, 3.0):
         away = np.concatenate([np.abs(v + scale * rng.normal(size=12)), b + scale * rng.normal(size=3)])
-        again = _core.StackingSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+        again = _core.StackingProblem(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
             None, p[4], ridge, bounded, (30, away)
         )
         assert np.allclose(again[0], v, atol=5e-3)
         assert np.allclose(again[1], b, atol=5e-3)
         assert again[2] == pytest.approx(loss, rel=1e-4)
-    close = _core.StackingSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+    close = _core.StackingProblem(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
         None, p[4], ridge, bounded, (30, np.concatenate([v, b]))
     )
     assert close[3] <= 1 < taken
     with pytest.raises(ValueError, match="first must be"):
-        _core.StackingSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(None, p[4], ridge, bounded, (30, v))
+        _core.StackingProblem(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(None, p[4], ridge, bounded, (30, v))
     with pytest.raises(ValueError, match="first must be finite"):
-        _core.StackingSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+        _core.StackingProblem(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
             None, p[4], ridge, bounded, (30, np.full(15, np.nan))
         )
     if bounds:
         with pytest.raises(ValueError, match="begins there"):
-            _core.StackingSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+            _core.StackingProblem(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
                 None, p[4], ridge, bounded, (30, np.full(15, -1.0))
             )
 
@@ -341,10 +341,12 @@ def test_wrong_steps_and_types():
 def test_a_half_is_the_others_left_out(n: int, C: int, D: int) -> None:
     terms, y, w, start, centre, ridge, bias = problem(n, C, D, 7)
     second = np.random.default_rng(3).random(n) < 0.4
-    search, pull = _core.StackingSearch(terms, y, w, start, second), np.append(ridge, bias)
+    search, pull = _core.StackingProblem(terms, y, w, start, second), np.append(ridge, bias)
     for half in (False, True):
         inside = second == half
-        alone = _core.StackingSearch(terms, np.where(inside, y, -1).astype(np.int32), w, start, np.zeros(n, dtype=bool))
+        alone = _core.StackingProblem(
+            terms, np.where(inside, y, -1).astype(np.int32), w, start, np.zeros(n, dtype=bool)
+        )
         v, b, loss, _ = search.fit(half, centre, pull, None, (30, None))
         for got, want in zip((v, b, loss), alone.fit(None, centre, pull, None, (30, None)), strict=False):
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
@@ -357,4 +359,4 @@ def test_a_half_is_the_others_left_out(n: int, C: int, D: int) -> None:
     with pytest.raises(ValueError, match="finite"):
         search.loss(None, np.full(D, np.nan), np.zeros(C))
     with pytest.raises(ValueError, match="second"):
-        _core.StackingSearch(terms, y, w, start, np.zeros(n + 1, dtype=bool))
+        _core.StackingProblem(terms, y, w, start, np.zeros(n + 1, dtype=bool))

@@ -547,8 +547,8 @@ def test_far_more_columns_than_rows_have_the_same_lines_directions_and_importanc
     y = np.arange(15) % 3
     X = rng.normal(size=(15, 300)) * np.linspace(0.5, 3, 300) + 0.7 * y[:, None]
     found = []
-    for wide in (gaussian_moments.WIDE, 10**6):
-        monkeypatch.setattr(gaussian_moments, "WIDE", wide)
+    for wide in (gaussian_moments.MIN_WIDE_COLUMNS, 10**6):
+        monkeypatch.setattr(gaussian_moments, "MIN_WIDE_COLUMNS", wide)
         found.append(LDA(shrinkage=0.3).fit(X, y))
     one, other = found
     kinds = [type(m.predictor_.fitted.terms[0].params).__name__ for m in found]

@@ -17,7 +17,7 @@ import tallybayes as tb
 from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import ForgetError, LabelError, OptionError, UnseenCategoryWarning
 from tallybayes.model.fitted import GONE
-from tests.every_estimator import ESTIMATORS, labels
+from tests.every_estimator import ESTIMATORS, LEARNED, labels
 from tests.model.test_one_row import CLOSED, OPEN, mix_of, mixes, same, same_state
 from tests.quick import examples
 
@@ -107,8 +107,36 @@ def test_fit_is_partial_fit_from_nothing(name: str) -> None:
 def test_who_can_fade() -> None:
     assert {type(make()).__name__ for make, _ in FADING.values()} == {
         "NaiveBayes", "GaussianNB", "PoissonNB", "KernelNB", "MultinomialNB", "ComplementNB", "BernoulliNB",
-        "CategoricalNB",
+        "CategoricalNB", "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis",
+        "AODE", "AnDE", "BayesNetwork",
     }  # fmt: skip
+    others = {type(make()).__name__ for make, _ in LEARNED.values() if "half_life" in make().get_params()}
+    assert others == {"SPODE", "TAN", "KDB"}
+
+
+@pytest.mark.parametrize("name", ["SPODE", "TAN", "KDB mixed, real"])
+def test_what_learns_its_structure_keeps_it_and_fades(name: str) -> None:
+    make, data = LEARNED[name]
+    rng = np.random.default_rng(0)
+    X, y = data(rng, 80), labels(rng, 80)
+    one, oracle = make().fit(X[:50], y[:50]).set_params(half_life=20), make().fit(X[:50], y[:50])
+    assert one.provenance_ == oracle.provenance_
+    for i in range(50, 80):
+        row = X.iloc[i].to_dict() if hasattr(X, "iloc") else {f"x{j}": v for j, v in enumerate(X[i])}
+        one.learn_one(row, y[i])
+    oracle.decay(0.5 ** (30 / 20)).partial_fit(X[50:], y[50:], sample_weight=0.5 ** (np.arange(29, -1, -1) / 20))
+    near(one, oracle)
+    assert one.one_row != "compiled"
+
+
+@pytest.mark.parametrize("make", [tb.TAN, tb.KernelNB])
+def test_what_counts_whole_rows_says_so(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (60, 3))
+    model = make().fit(X, X[:, 0] == X[:, 1])
+    assert model.one_row == "compiled"
+    assert "whole rows" in model.set_params(half_life=10).one_row
+    assert model.set_params(half_life=float("inf")).one_row == "compiled"
 
 
 @pytest.mark.parametrize(("make", "why"), CLOSED[:4])
@@ -195,10 +223,10 @@ def test_files_copies_and_sums(tmp_path: Any) -> None:
     assert tb.merge_all([here, there]).class_count_.tolist() == both.class_count_.tolist()
 
 
-@pytest.mark.parametrize("half_life", [0, -1, 0.5, float("nan"), float("inf"), "long", True, [3]])
+@pytest.mark.parametrize("half_life", [0, -1, 0.5, float("nan"), -float("inf"), "long", True, [3]])
 def test_what_is_no_half_life_is_refused(half_life: Any) -> None:
     model = tb.GaussianNB(half_life=half_life)
-    with pytest.raises(OptionError, match="half_life must be None or a number of rows of at least 1"):
+    with pytest.raises(OptionError, match="half_life must be None, 'auto' or a number of rows of at least 1"):
         model.fit([[1.0], [2.0]], [0, 1])
     model = tb.GaussianNB().learn_one({"a": 1.0}, 0).learn_one({"a": 2.0}, 1)
     with pytest.raises(OptionError, match="half_life must be"):
@@ -210,9 +238,9 @@ def test_what_is_no_half_life_is_refused(half_life: Any) -> None:
 def test_a_half_life_of_every_type_is_compiled(half_life: Any) -> None:
     model = tb.GaussianNB(half_life=half_life).fit([{"a": 1.0}, {"a": 2.0}], [0, 0])
     assert model.one_row == "compiled"
-    fast_row = model._held.fast_row
+    fast_row = model._state.fast_row
     model.learn_one({"a": 3.0}, 0)
-    assert model._held.fast_row is fast_row
+    assert model._state.fast_row is fast_row
     assert model.class_count_[0] == pytest.approx(1 + 0.5**0.5 + 0.5)
 
 
@@ -221,11 +249,11 @@ def test_weights_of_classes_are_compiled_too() -> None:
     one = tb.NaiveBayes("gaussian", class_weight={"u": 3.0}).fit(rows, y)
     table = one.copy()
     assert one.one_row == "compiled"
-    fast_row = one._held.fast_row
+    fast_row = one._state.fast_row
     for row, label in zip(rows, y, strict=True):
         same_state(one.learn_one(row, label, 0.5), table.partial_fit([row], [label], sample_weight=[0.5]))
     same_state(one.forget_one(rows[0], "u", 0.5), table.forget(rows[:1], ["u"], sample_weight=[0.5]))
-    assert one._held.fast_row is fast_row
+    assert one._state.fast_row is fast_row
     with pytest.raises(OptionError, match="class_weight must be"):
         one.set_params(class_weight={"u": "x"}).learn_one(rows[0], "u")
     with pytest.raises(OptionError, match="class_weight must be"):
@@ -268,15 +296,15 @@ def test_balanced_classes_weigh_the_same_after_fading() -> None:
 @given(kinds=mixes, seed=st.integers(0, 10_000))
 def test_decay_through_the_door_has_the_bits_of_tables(kinds: list[str], seed: int) -> None:
     one, stream = started(kinds, seed)
-    table = one.copy()
-    fast_row = one._held.fast_row
+    table, known = one.copy(), one.classes_.tolist()
+    fast_row = one._state.fast_row
     for i, (row, y, w) in enumerate(stream):
         factor = (0.9, 0.5, 1.0, 1e-3)[i % 4]
         one.decay(factor).learn_one(row, y, sample_weight=w)
         table.decay(factor).partial_fit([row], [y], sample_weight=[w])
         if i % 5 == 0:
             same(one, table, stream[i][0])
-    assert one._held.fast_row is fast_row
+    assert one._state.fast_row is fast_row or one.classes_.tolist() != known  # a new class opens another
     same_state(one, table)
 
 
@@ -331,7 +359,7 @@ def test_what_is_forgotten_through_the_door(make: Any, data: Any) -> None:
     model.fit(rows, y)
     before = model.copy()
     assert model.one_row == "compiled"
-    fast_row = model._held.fast_row
+    fast_row = model._state.fast_row
     for row, label in zip(rows[:10], y, strict=False):
         model.learn_one(row, label)
     for row, label in zip(rows[:10], y, strict=False):

@@ -223,7 +223,7 @@ def test_the_test_holds_its_level(priors: Any) -> None:
         model = tb.LinearDiscriminantAnalysis(priors=priors).fit(X, y)
         # p(x | class) as known: the test is of the shares alone
         model.fitted_.terms[0].statistics.mean[:] = [[0.0, 0.0], [1.5, 1.5]]
-        model._keep(model.fitted_)
+        model._estimate_and_set(model.fitted_)
         p.append(model.adapt_prior(two_gaussians(rng, 0.7, 400)[0]).p_value)
     assert 0.02 <= np.mean(np.array(p) < 0.05) <= 0.09
     assert 0.4 < np.mean(np.array(p) < 0.5) < 0.6

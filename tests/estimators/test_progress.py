@@ -30,7 +30,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Screen:
     """Called by the test itself: pytest puts a stderr of its own between a fixture and its test."""
     found = Screen()
     monkeypatch.setattr(sys, "stderr", found)
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "REFRESH_SECONDS", 0.0)
     return found
 
 
@@ -153,7 +153,7 @@ def test_a_screen_of_plain_letters(monkeypatch: pytest.MonkeyPatch) -> None:
 
     screen = Plain()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "REFRESH_SECONDS", 0.0)
     with progress.telling("it", True):
         progress.stage("here", 4)
         progress.step(2)

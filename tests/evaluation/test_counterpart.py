@@ -153,7 +153,7 @@ def test_refusals_of_twins() -> None:
 
 def test_products_of_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
-    monkeypatch.setattr(matching_features, "MOST", 1000)
+    monkeypatch.setattr(matching_features, "MAX_DENSE_NUMBERS", 1000)
     X = np.random.default_rng(0).normal(size=(40, 10))
     with pytest.raises(TableError, match="All products of 10 columns make 55 features"):
         tb.evaluation.discriminative_counterpart(tb.QuadraticDiscriminantAnalysis()).fit(X, np.arange(40) % 2)

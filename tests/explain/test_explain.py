@@ -153,7 +153,7 @@ def test_one_class() -> None:
     assert far.text() == "'only' is the only class: P = 1, whatever the row holds"
     assert (far.log_odds.tolist(), far.values.tolist()) == ([[np.inf]], [[[0.0]]])
     np.testing.assert_allclose(far.log_joint, model.predict_joint_log_proba([[9.0]]))
-    assert "of 0 nats" in model.explain().text()
+    assert "(entropy 0)" in model.explain().text()
 
 
 @pytest.mark.parametrize(

@@ -90,3 +90,47 @@ def test_the_format_has_a_version(tmp_path: Path) -> None:
     attempt = f"await unpack({json.dumps(later)}).catch((e) => {{ model.said = e.message; }});"
     module = f"{to_js(model)}\n{attempt}"
     assert "version 99" in asked(module, [{}], "model.said", tmp_path)[0]
+
+
+TEXTS = [
+    "Free money!! Win free MONEY now, a_b x9 x",
+    "lunch at noon; see you at the café, naïve ΣΑΣ ΟΔΟΣ",
+    "İstanbul 2024 straße ½ ²³ ⅷ don't",
+    "我们在北京吃午饭 hello 東京タワー world ภาษาไทย end",
+    "tabs\t\tand\u00a0\u2003spaces \x1c\x1c odd\x85\x85 ones",
+    "नमस्ते दुनिया 👍🏽 emoji",
+    "",
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ngrams": (1, 2), "weight": 0.25},
+        {"ngrams": (2, 3), "lowercase": False, "model": "complement"},
+        {"model": "bernoulli", "alpha": 0.3},
+        {"ngrams": (1, 2), "length_normalized": True},
+        {"length_normalized": True, "model": "complement", "weight": 0.5},
+        {"analyzer": "char", "ngrams": (1, 3)},
+        {"analyzer": "word", "model": "complement", "alpha": 0.01},
+    ],
+    ids=str,
+)
+def test_texts_are_split_and_scored_as_python_does(options: dict[str, Any], tmp_path: Path) -> None:
+    need_javascript()
+    from tallybayes.distributions import Words
+
+    rows: list[dict[str, Any]] = [{"text": text, "n": float(i)} for i, text in enumerate(TEXTS * 3)]
+    y = ["a" if i % 2 else "b" if i % 3 else "c" for i in range(len(rows))]
+    model = tb.NaiveBayes(distributions={"text": Words(**options)}, schema={"text": "text"}).fit(rows, y)
+    asking = [*rows[:7], {"text": " ".join(TEXTS[::-1])}, {"text": "unseen only"}, {"text": None}, {}]
+    found = asked(to_js(model, compact=True), asking, "model.proba(row)", tmp_path)
+    np.testing.assert_allclose(found, model.predict_proba(asking), atol=1e-9, rtol=0)
+
+
+def test_forgotten_words_are_not_in_the_export() -> None:
+    model = tb.NaiveBayes(schema={"t": "text"}).fit([{"t": "keep this"}, {"t": "secretword this"}], ["a", "b"])
+    model.forget([{"t": "secretword this"}], ["b"])
+    terms = tb.export.model_json.described(model.predictor_, counts=True)["terms"]
+    assert terms[0]["words"] == ["keep", "this"]

@@ -101,7 +101,9 @@ def _told(e: BaseException) -> tuple[str, str]:
 
 def _serve(pipe: Any) -> None:
     """Programs in, what became of them out, until there are no more."""
+    run([])  # what is imported late, before anyone counts seconds
     with suppress(EOFError, KeyboardInterrupt):
+        pipe.send(("ready", None))
         while True:
             lines = pipe.recv()
             pipe.send(("done", run(lines, lambda i: pipe.send(("line", i)))))
@@ -122,6 +124,7 @@ class Worker:
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
+        self.pipe.recv()  # ready: a busy machine may import for longer than one program may take
 
     def run(self, lines: list[str], patience: float = PATIENCE) -> Fault | None:
         self.pipe.send(lines)

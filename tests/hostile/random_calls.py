@@ -23,7 +23,7 @@ import pandas as pd
 import tallybayes as tb
 from tests.every_estimator import ESTIMATORS, LEARNED
 from tests.hostile.random_tables import World, broken, broken_labels, weights
-from tests.hostile.soundness import finite, kept, leave_one_out, no_nan, sound, to_bytes
+from tests.hostile.soundness import finite, kept, lazy, leave_one_out, no_nan, several_targets, sound, to_bytes
 """
 
 CLASSES = (
@@ -40,6 +40,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "binarize": ("0.0|None|2.0|-1e300|1e300", "'x'|NAN|[]"),
     "bins": ("2|3|10|100", "0|1|-1|2.5|'x'|None|10**9"),
     "class_prior": ("None|[0.5, 0.5]|[1.0]|[0.2, 0.3, 0.5]|[0, 1]", "[-1, 2]|'x'|NAN|[NAN, 1]|7|{}"),
+    "class_weight": (
+        "None|'balanced'|{'a': 2.0}|{'a': 1e-300, 'b': 1e299}|{0: 3, 1: 1}",
+        "'x'|7|{'nope': 1.0}|{'a': -1}|{'a': 1e300}",
+    ),
     "covariance": ("'full'|'diagonal'|'spherical'", "'x'|None|7"),
     "covariance_estimator": ("None", "7|'x'"),
     "cuts": ("None|'mdl'|'frequency'|'width'", "'x'|7|[]"),
@@ -55,12 +59,14 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "graph": ("None|'x0 -> x1'|{'x1': 'x0'}|{'x0': []}", "'x0 -> x0'|'x0 -> x1 -> x0'|'nope -> x0'|7|'->'|{'x0': 7}"),
     "k": ("0|1|2|3", "-1|None|'x'|1.5|99"),
     "members": ("None|1|2|3", "0|-1|'x'|1.5|10**9"),
+    "memory": ("'sums'|'rows'|'rows'", "None|'x'|7"),
     "min_categories": ("None|1|5|[3]|[3, 3]", "-1|'x'|NAN|10**9|[[1]]"),
     "min_count": ("1|3|0.5|1e300|1e-300", "0|-1|None|'x'|NAN"),
-    "half_life": ("None|1|2.5|3|50.0|1e300|np.int64(7)", "0|-1|0.5|'x'|NAN|np.inf|True|[3]"),
+    "half_life": ("None|1|2.5|3|50.0|1e300|np.int64(7)|np.inf|'auto'", "0|-1|0.5|'x'|NAN|-np.inf|True|[3]"),
     "n": ("1|2|3", "0|4|None|'x'|1.5"),
     "n_components": ("None|1|2", "0|-1|99|'x'|1.5"),
     "norm": ("True|False", "None|'x'"),
+    "own_covariance": ("'auto'|0.0|0.5|1.0|1e-300", "-1|2|'x'|None|NAN"),
     "parents": ("None|0|1|2", "-1|9|'x'"),
     "parts": ("None|['networks']|['gaussian']|('networks', 'gaussian')", "[]|['x']|'networks'|7"),
     "priors": (
@@ -133,6 +139,14 @@ ASK = (
     "sound(tb.BayesDecision(model).fit({X}, {y}, sample_weight={w}), {X})",
     "sound(tb.SemiSupervised(model, max_iter=5).fit({X}, {some}), {X})",
     "sound(tb.SemiSupervised(model, max_iter=3, weight={number}).fit({X}, {some}, {w}), {X})",
+    "sound(tb.SemiSupervised(model, max_iter=3, n_classes={few}, n_init=2).fit({X}, {some}), {X})",
+    "sound(tb.BayesDecision(model, loss={loss}, reject_label={label!r}).fit({X}, {y}), {X})",
+    "sound(tb.StreamingBayes().fit({X}, {y}).partial_fit({X}, {y}), {X})",
+    "tb.StreamingBayes(schema={schema}).partial_fit({X}, {y}).learn_one({row}, {label!r}).predict_proba_one({row})",
+    "tb.StreamingBayes().fit({X}, {y}).predict_proba(broken({seed}))",
+    "lazy(model, {X}, {y})",
+    "lazy(model.copy(), broken({seed}), {y})",
+    "several_targets(tb.BayesNetwork(targets=['t', 'u'], schema={schema}), {X}, {y}, {some})",
     "str(tb.evaluation.check_assumptions({X}, {y}))",
     "model.predict(broken({seed}))",
     "model.predict_proba(broken({seed}))",
@@ -244,6 +258,8 @@ class _Writer:
             X=X, y=y, w=w, n=n, row=row, seed=self.number(), label=self.pick(self.world.classes()),
             classes=self.world.classes(), column=self.pick(list(self.world.columns)), number=self.pick(NUMBERS),
             priors=self.setting("priors").partition("=")[2], some=f"world.some_labels({self.number()}, {n})",
+            schema=self.setting("schema").partition("=")[2], few=self.pick(("None", "1", "2", "5", "0", "'x'")),
+            loss=self.pick(("None", "[[0, 1], [5, 0]]", "[[0, 1e300], [1e300, 0]]", "[[np.nan, 1], [1, 0]]", "'x'")),
             setting=self.setting(self.pick(self.given)) if self.given else "",
         )  # fmt: skip
 

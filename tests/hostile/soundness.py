@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import io
 import pickle
+import warnings
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
@@ -18,7 +19,9 @@ import tallybayes as tb
 from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import (
     AmbiguousColumnWarning,
+    CancellationWarning,
     IdentifierColumnWarning,
+    TextColumnWarning,
     UnsavableLabelWarning,
     UnseenCategoryWarning,
 )
@@ -26,7 +29,9 @@ from tallybayes.errors import (
 CLOSE = 1e-9
 OWN_WARNINGS = (
     AmbiguousColumnWarning,
+    CancellationWarning,
     IdentifierColumnWarning,
+    TextColumnWarning,
     UnsavableLabelWarning,
     UnseenCategoryWarning,
     ConvergenceWarning,
@@ -72,6 +77,35 @@ def _agree(joint: Any, log: Any) -> None:
     found = joint[rows] - logsumexp(joint[rows], axis=1, keepdims=True)
     gap = np.abs(np.exp(found) - np.exp(log[rows]))
     demand(gap < 1e-6, "the log joint does not agree with the probabilities:", joint[rows], log[rows])
+
+
+def lazy(model: Any, X: Any, y: Any) -> None:
+    """Questions to a data frame that DuckDB counts. Tables of other kinds become one, or their error is one of ours."""
+    import pandas as pd
+
+    if not isinstance(X, pd.DataFrame):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                X = pd.DataFrame(X.to_pandas() if hasattr(X, "to_pandas") else X)
+            except Exception:
+                return  # it is no table at all
+    if len(X) != len(y):
+        return
+    frame = X.set_axis([str(c) for c in X.columns], axis=1)
+    if frame.columns.has_duplicates:
+        return
+    asked = tb.LazyBayes(model, None, frame.assign(**{"the class": np.asarray(y)}), "the class")
+    found = asked.predict_proba(frame)
+    demand(np.isfinite(found), "probabilities are not finite:", found)
+    demand(np.abs(found.sum(axis=1) - 1) < CLOSE, "rows do not sum to 1:", found)
+
+
+def several_targets(model: Any, X: Any, y: Any, other: Any) -> None:
+    """Labels of two targets: a joint distribution of each row."""
+    known = [["?" if v is None else str(v) for v in np.asarray(labels, dtype=object)] for labels in (y, other)]
+    found = model.fit(X, np.array(known, dtype=object).T).predict_proba(X)
+    finite(found)
 
 
 def leave_one_out(found: Any) -> None:
@@ -130,12 +164,18 @@ def state(model: Any) -> Any:
     inner = getattr(model, "estimator_", model)
     found = inner.__dict__
     learned = None
-    if "_held" in found:
+    if "_state" in found:
         fitted = inner.fitted_
         statistics = [
             (key, _digest(v)) for term in fitted.terms for key, v in sorted(arrays_of(term.statistics).items())
         ]
-        learned = (_digest(fitted.weight), statistics, _whole(fitted.schema), fitted.classes.tolist(), fitted.closed)
+        learned = (
+            _digest(fitted.weight),
+            statistics,
+            _whole(fitted.schema),
+            fitted.classes.tolist(),
+            fitted.classes_fixed,
+        )
     kept = ("temperature_", "n_features_in_", "loo_score_")
     names = found.get("feature_names_in_")
     plain = {k: found.get(k) for k in kept}

@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
-from tallybayes.errors import OptionError, TableError
+from tallybayes import _core
+from tallybayes.errors import LabelError, OptionError, TableError
 
 
 @pytest.fixture(autouse=True)
@@ -153,3 +154,131 @@ def test_a_network_that_forgot_everything_forgets_rows_of_no_weight() -> None:
     rows, y = [{"n": 1.0, "w": "a"}, {"n": 2.0, "w": "b"}], ["x", "y"]
     model = tb.SPODE(cuts=None).fit(rows, y).forget(rows, y)
     assert model.forget(rows, y, [0.0, 0.0]).class_count_.tolist() == []
+
+
+@pytest.mark.parametrize("make", [tb.AODE, tb.SPODE, tb.TAN, lambda: tb.KDB(2), lambda: tb.AnDE(2)])
+def test_leave_one_out_of_a_network_that_forgot_everything(make: Any) -> None:
+    """Counting rows of no class divided by the number of classes, 0: the process died (SIGFPE)."""
+    rows, y = [{c: "abc"[(i * k) % 3] for k, c in enumerate("abcd", 1)} for i in range(6)], [0, 1] * 3
+    model = make().fit(rows, y).forget(rows, y)
+    with pytest.raises(LabelError, match="No rows of class '0', '1' were learned"):
+        model.leave_one_out(rows, y)
+    with pytest.raises(NotFittedError, match="has forgotten every row"):
+        model.leave_one_out(rows, y, [0.0] * 6)
+    assert model.forget(rows, y, [0.0] * 6).class_count_.tolist() == []
+
+
+@pytest.mark.parametrize("make", [tb.GaussianNB, tb.KernelNB, tb.LinearDiscriminantAnalysis, tb.TAN, tb.NaiveBayes])
+def test_a_prior_set_after_the_fit_counts_at_once(make: Any) -> None:
+    """The model went on with the prior of its fit, and its file read again had the new one."""
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    model = make(priors=[0.01, 0.99]).fit(X, y)
+    old = model.predict_proba(X)
+    model.set_params(priors="uniform")
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found, make(priors="uniform").fit(X, y).predict_proba(X), rtol=1e-12)
+    np.testing.assert_array_equal(found, tb.from_bytes(tb.to_bytes(model)).predict_proba(X))
+    np.testing.assert_array_equal(found, model.copy().predict_proba(X))
+    assert np.abs(found - old).max() > 0.1
+
+
+def test_fits_of_next_to_no_weight_do_not_overflow() -> None:
+    """Dividing by the weight of all rows warned."""
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 2
+    model = tb.BayesClassifier("fast", members=3).fit(X, y, np.full(12, 5e-324))
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_shrinkage_of_columns_of_next_to_no_variance_does_not_overflow() -> None:
+    X = np.array([[0.0, 0.0], [1e-160, 1.0], [0.0, 1.0], [1e-160, 0.0]])
+    model = tb.RegularizedDiscriminantAnalysis().fit(X, [0, 1, 0, 1])
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_prior_for_other_classes_waits_for_the_fit() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    model = tb.GaussianNB().fit(X, y)
+    old = model.predict_proba(X)
+    model.set_params(priors=[0.2, 0.3, 0.5])
+    np.testing.assert_array_equal(model.predict_proba(X), old)
+    with pytest.raises(OptionError, match="got 3 for 2 classes"):
+        model.fit(X, y)
+    assert model.fit(X, np.arange(40) % 3).class_prior_.tolist() == [0.2, 0.3, 0.5]
+
+
+@pytest.mark.parametrize("make", [tb.CategoricalNB, tb.StreamingBayes, tb.TAN, tb.BayesClassifier])
+def test_an_infinite_category_is_refused_with_the_name_of_its_column(make: Any) -> None:
+    """The error named the first column; StreamingBayes left with that of the kernel."""
+    X = pl.DataFrame({"p": [0.0, 1.0, 2.0], "q": [0.0, float("inf"), 1.0]})
+    model = make() if make is tb.CategoricalNB else make(schema="categorical")
+    for table in (X.to_pandas(), X.to_numpy(), X):
+        with pytest.raises(TableError, match=r"column '(q|x1)' has inf \(row 1\)"):
+            model.fit(table, [0, 1, 0])
+
+
+def test_probabilities_of_a_stream_sum_to_one() -> None:
+    """They are computed in float32."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
+    model = tb.StreamingBayes().fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=0, atol=1e-15)
+    row = dict(zip(["x0", "x1", "x2"], X[0].tolist(), strict=True))
+    assert sum(model.predict_proba_one(row).values()) == pytest.approx(1.0, abs=1e-15)
+    assert list(model.predict_proba_one(row).values()) == model.predict_proba(X[:1])[0].tolist()
+
+
+@pytest.mark.parametrize("make", [tb.NaiveBayes, tb.TAN, tb.GaussianNB, tb.AODE, tb.LinearDiscriminantAnalysis])
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_weights_of_classes_that_add_up_to_too_much_are_refused(make: Any, call: str) -> None:
+    """The kernels refused them, each in its own words."""
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    model = make().set_params(class_weight={0: 1e-300, 1: 1e300})
+    with pytest.raises(
+        OptionError, match=r"40 rows, with those of their classes \(class_weight\), add up to more than"
+    ):
+        getattr(model, call)(X, y)
+
+
+def test_a_model_of_columns_without_names_is_not_asked_lazily() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    frame = pl.DataFrame({"p": X[:, 0], "q": X[:, 1], "y": y})
+    with pytest.raises(OptionError, match="fitted on rows without names of columns"):
+        tb.LazyBayes(tb.GaussianNB().fit(X, y), None, frame, "y")
+
+
+def test_levels_that_are_numbers_are_drawn_as_one_type() -> None:
+    """0.0 is kept as 0: a column of polars takes no mixture."""
+    X = pl.DataFrame({"p": [0.0, 0.5, 0.25] * 4})
+    drawn, _ = tb.CategoricalNB().fit(X, [0, 1] * 6).sample(40, random_state=0)
+    assert drawn.schema == X.schema
+    assert set(drawn["p"].to_list()) == {0.0, 0.5, 0.25}
+
+
+def test_grid_of_a_discriminant_of_next_to_no_weight_does_not_overflow() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    for weight in (5e-324, 1e-310, 1e-300):
+        model = tb.RegularizedDiscriminantAnalysis(tempered=True).fit(X, y, np.full(40, weight))
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_rankings_of_a_network_too_wide_to_sum_over_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """explain() of a dense KDB sums over all other columns: it left with the error of the kernel."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (400, 4))
+    y = (X[:, 0] + X[:, 1] + rng.integers(0, 2, 400)) % 3
+    model = tb.KDB(2, "categorical", select=False).fit(X, y)
+    exact = model.explain()
+
+    def fail(*_: Any) -> None:
+        raise _core.TooManyMissing(0, 1e9)
+
+    monkeypatch.setattr("tallybayes.distributions.networks.counted_sets.CountedSets.outcomes", fail)
+    drawn = model.explain()
+    assert (drawn.error > 0).all()
+    np.testing.assert_array_less(np.abs(drawn.information - exact.information), 4 * drawn.error + 2e-4)
+
+
+def test_explaining_a_row_that_one_network_finds_impossible_is_no_warning() -> None:
+    X, y = [{"a": "p", "b": "p", "c": "p"}, {"a": "q", "b": "q", "c": "q"}], [0, 1]
+    model = tb.AnDE(2).fit(X, y, [1e-300, 1.0])
+    assert not np.isnan(model.explain(X).values).any()

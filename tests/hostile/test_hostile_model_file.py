@@ -112,7 +112,7 @@ def changed(path: str, value: Any, model: Any = None, add: bool = False) -> byte
 def test_the_tool_of_these_tests() -> None:
     header, arrays = parts(SMALL)
     assert from_bytes(assemble(header, arrays)).predict(ROWS).tolist() == ["yes", "no", "no"]
-    assert from_bytes(changed("model/closed", True)).fitted_.closed
+    assert from_bytes(changed("model/closed", True)).fitted_.classes_fixed
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_the_tool_of_these_tests() -> None:
         ("model/attributes", {"predict": 1}, "cannot have the attribute 'predict'"),
         ("model/attributes", {"class_count_": 1}, "cannot have the attribute"),
         ("model/attributes", {"alpha": 1}, "cannot have the attribute"),
-        ("model/attributes", {"_held": 1}, "cannot have the attribute"),
+        ("model/attributes", {"_state": 1}, "cannot have the attribute"),
         ("model/attributes", {"__dict__": {"dict": []}}, "cannot have the attribute"),
         ("model", {}, "does not have the entries"),
         ("distributions/0/name", "flat", "not registered here"),
@@ -444,7 +444,7 @@ def _tuples(*parts: Any) -> dict[str, Any]:
         ("AODE", "n", 2, "n = 2 parents do not go with sets of 2 columns"),
         ("AODE", "min_count", 0, "'min_count' is not a number above 0"),
         ("AODE", "weighting", "mine", "weighting must be None or 'information'"),
-        ("Bayes", "parts", _tuples(), "it has no parts"),
+        ("Bayes", "parts", _tuples(), "it has no components"),
         ("Bayes", "boosting", 99, "'boosting' is 99"),
         (
             "counts",

@@ -35,7 +35,7 @@ FITTED = ["model = tb.GaussianNB()", "X = np.eye(4)", "model.fit(X, [0, 1, 0, 1]
     ("line", "kind"),
     [
         ("raise KeyError('x')", "KeyError at <case>:1"),
-        ("model.fit(X, [0, 1, 0, 1], nonsense=1)", "TypeError at <case>:1"),
+        ("model.fit(X, [0, 1, 0, 1], nonsense=1)", "TypeError at memory_errors.py"),
         ("import warnings; warnings.warn('old', DeprecationWarning)", "DeprecationWarning from <case>:1"),
         ("model.fitted_.weight[0] = np.nan; model.fit('no table', 'none')", "changed by an error"),
         ("answer = model.partial_fit(X, [0, 1, 0, 1])", "changed by a questi"),

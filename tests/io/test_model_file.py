@@ -70,7 +70,7 @@ def assert_twins(a: Any, b: Any, table: Any) -> None:
     np.testing.assert_equal(
         [arrays_of(t.statistics) for t in a.fitted_.terms], [arrays_of(t.statistics) for t in b.fitted_.terms]
     )
-    assert a.fitted_.closed == b.fitted_.closed
+    assert a.fitted_.classes_fixed == b.fitted_.classes_fixed
     seen = {key for key in dir(a) if key.endswith("_") and not key.startswith("_") and hasattr(a, key)}
     assert seen == {key for key in dir(b) if key.endswith("_") and not key.startswith("_") and hasattr(b, key)}
     for key in seen - {"schema_", "fitted_", "predictor_"}:

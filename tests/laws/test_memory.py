@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import tallybayes as tb
-from tallybayes.errors import ForgetError, MergeError, ModelFileError, OptionError
+from tallybayes.errors import ForgetError, MergeError, ModelFileError, OptionError, TableError
 from tests.every_estimator import ESTIMATORS, LEARNED, all_components, interactions, labels
 from tests.laws.test_learning_is_adding import take
 
@@ -123,8 +123,8 @@ def test_all_rows_can_be_forgotten_and_learned_again() -> None:
 
 def test_options_that_make_no_sense_are_refused() -> None:
     X, y = interactions(np.random.default_rng(0), 60)
-    with pytest.raises(OptionError, match=r"memory of GaussianNB must be 'sums' .* or 'rows'|Only a BayesClassifier"):
-        tb.GaussianNB(memory="sample").fit(X[["east"]], y)
+    with pytest.raises(OptionError, match=r"memory of GaussianNB must be 'sums' .*'rows' \(all rows\); got 'all'"):
+        tb.GaussianNB(memory="all").fit(X[["east"]], y)
     with pytest.raises(OptionError, match="half_life"):
         tb.NaiveBayes(memory="rows", half_life=10).fit(X, y)
     with pytest.raises(OptionError, match="after the fit"):
@@ -165,3 +165,18 @@ def test_rows_of_files_are_kept(tmp_path: Any) -> None:
     np.testing.assert_array_equal(
         model.forget(X[:9], y[:9]).predict_proba(X), other.forget(X[:9], y[:9]).predict_proba(X)
     )
+
+
+@pytest.mark.parametrize("make", [tb.CategoricalNB, tb.NaiveBayes, tb.TAN, tb.BayesClassifier])
+def test_rows_of_another_type_are_refused_at_once(make: Any) -> None:
+    X = pd.DataFrame({"a": [1, 2, 3, 1, 2, 3] * 10, "b": list("uvwuvw") * 10})
+    y = ["p", "q"] * 30
+    model = make(memory="rows").fit(X, y)
+    before = model.predict_proba(X)
+    for bad in ({"a": ["False", "x"], "b": ["u", "v"]}, {"a": [1, 2], "b": [1, 2]}):
+        with pytest.raises(TableError, match=r"Column '[ab]'"):
+            model.partial_fit(pd.DataFrame(bad), ["p", "q"])
+        np.testing.assert_array_equal(model.predict_proba(X), before)
+    with pytest.raises(TableError, match="Column 'b' cannot hold values like 'w'"):
+        model.merge(make(memory="rows").fit(X.assign(b=1.5), y))
+    np.testing.assert_array_equal(model.predict_proba(X), before)

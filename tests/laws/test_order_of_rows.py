@@ -25,12 +25,3 @@ def test_shuffled_rows_give_the_same_model(n: int, seed: int, weights: bool) -> 
     two = tb.NaiveBayes().fit(X[order], y[order], None if w is None else w[order])
     assert [c.name for c in one.schema_.chosen.values()] == [c.name for c in two.schema_.chosen.values()]
     np.testing.assert_allclose(one.predict_proba(X[:500]), two.predict_proba(X[:500]), rtol=0, atol=1e-9)
-
-
-def test_a_sample_of_equal_rows_has_each_kind_in_its_share() -> None:
-    from tallybayes.model.distribution_selection import _smallest
-
-    kinds = np.array([11, 22, 33], dtype=np.uint64)
-    key = np.repeat(kinds, [6000, 3000, 1000])
-    found = np.unique(key[_smallest(key, 1000)], return_counts=True)[1]
-    np.testing.assert_allclose(found, [600, 300, 100], atol=60)

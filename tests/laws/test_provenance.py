@@ -119,10 +119,10 @@ def test_a_file_with_other_origins_is_refused(origins: Any) -> None:
     model = tb.GaussianNB().fit([[1.0], [2.0]], ["a", "b"])
     from tallybayes.estimators.provenance import check_origins
 
-    check_origins(model._kept()["_origins"])
+    check_origins(model._extra_attributes()["_origins"])
     with pytest.raises(ValueError, match="origin"):
         check_origins(origins)
-    good = model._kept()["_origins"]["fit"]
+    good = model._extra_attributes()["_origins"]["fit"]
     for key, value in {"rows": -1, "weight": "x", "hash": 3, "removed": float("inf")}.items():
         with pytest.raises(ValueError, match="origin"):
             check_origins({"fit": {**good, key: value}})

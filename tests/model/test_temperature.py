@@ -102,7 +102,7 @@ def test_every_answer_is_under_the_temperature(name: str) -> None:
     rng = np.random.default_rng(3)
     X, y = data(rng, 45), labels(rng, 45)
     plain, model = make().fit(X, y), make().set_params(tempered=True).fit(X, y)
-    start = plain.predictor_.start
+    start = plain.predictor_.offset
     likelihood = plain.predict_joint_log_proba(X) - start
     joint = start + model.temperature_ * likelihood
     np.testing.assert_allclose(model.predict_joint_log_proba(X), joint, rtol=1e-9, atol=1e-9)

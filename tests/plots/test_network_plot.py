@@ -17,7 +17,7 @@ from tallybayes.datasets import load_watermelon
 from tallybayes.errors import OptionError
 from tallybayes.plots import FactorGraphDisplay, NetworkDisplay
 from tallybayes.plots.graph_layout import crossings, place
-from tallybayes.plots.network_drawing import NODE, STEP
+from tallybayes.plots.network_drawing import NODE, NODE_SPACING
 from tests.quick import examples
 
 
@@ -247,7 +247,7 @@ def test_lines_that_pass_a_row_stay_inside_the_picture() -> None:
     names = [f"v{i}" for i in range(12)]
     made = NetworkDisplay.from_graph({name: names[:i] for i, name in enumerate(names)}, max_edges=100)
     low, high = made.ax_.get_xlim()
-    passing = [STEP * x for stops in made.layout.stops.values() for x, _ in stops]
+    passing = [NODE_SPACING * x for stops in made.layout.stops.values() for x, _ in stops]
     assert low < min(passing)
     assert max(passing) < high
 

@@ -130,7 +130,7 @@ def test_each_line_of_the_lecture_notes_holds() -> None:
 
 def test_there_are_pages_to_run() -> None:
     assert len(PAGES) > 7
-    tables = "reference commands guide explanation glossary limits speed growth accuracy what-each-can-do references"
+    tables = "reference commands guide explanation glossary limits speed growth accuracy references"
     without = {f"{name}.md" for name in tables.split(" ")}
     assert all(BLOCK.search(p.read_text(encoding="utf-8")) for p in PAGES if p.name not in without)
 
@@ -177,18 +177,37 @@ def test_docstrings(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name), optionflags=FLAGS).failed == 0
 
 
-def test_every_public_name_is_in_the_reference() -> None:
-    """By hand in docs/reference.md; by docs/conf.py on a page of its own."""
-    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+def test_every_public_name_has_a_page() -> None:
+    """docs/conf.py makes one for each name of the inventory, and a table of all of them."""
     groups = script("inventory").groups()
     whole = [name for names in groups.values() for name in names]
     assert len(set(whole)) == len(whole)
     assert {f"tallybayes.{name}" for name in tallybayes.__all__} <= set(whole)
     assert {f"tallybayes.plots.{name}" for name in plots.__all__} <= set(whole)
-    short = [name.rsplit(".", 1)[1] for name in whole]
-    assert [name for name in short if f"`{name}" not in text and f".{name}" not in text] == []
+    text = (ROOT / "docs" / "distributions.md").read_text(encoding="utf-8") + (ROOT / "docs" / "text.md").read_text(
+        "utf-8"
+    )
     ours = distributions.registered()[: distributions.registered().index("frequency") + 1]  # then what tests registered
-    assert [name for name in ours if f'`"{name}"`' not in text] == []
+    assert [name for name in ours if f'"{name}"' not in text] == []
+
+
+def test_every_error_says_what_to_do() -> None:
+    """The table of errors and warnings that the site has is made of their docstrings."""
+    table = script("inventory").errors()
+    rows = [line.split(" | ") for line in table.splitlines()[2:]]
+    assert len(rows) > 15
+    assert [row[0] for row in rows if len(row) != 4 or not row[2].strip() or not row[3].strip(" |")] == []
+
+
+def test_classifiers_share_the_pages_of_their_methods() -> None:
+    """No public method is left out of a classifier's page, and none is there twice."""
+    site = script("inventory")
+    shared = next(base for base in tallybayes.NaiveBayes.__mro__ if "forget" in vars(base))
+    for name in site.groups()["Classifiers"]:
+        page = site.members(getattr(tallybayes, name.rsplit(".", 1)[1]), shared)
+        listed = [*page["own"], *(n for names in page["shared"].values() for n in names)]
+        assert len(set(listed)) == len(listed)
+        assert {"fit", "predict", "forget", "save", "explain"} <= set(listed)
 
 
 def test_the_tour() -> None:

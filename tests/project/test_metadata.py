@@ -18,9 +18,11 @@ def test_the_version_stands_in_one_place() -> None:
     assert metadata("tallybayes")["Version"] == tb.__version__
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_citation_is_of_the_last_release() -> None:
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.search(r"^version: (.*)$", cited, re.M)[1] == tb.__version__  # type: ignore[index]
+    version, date = _releases()[1]
+    assert f"\nversion: {version}\n" in cited
+    assert f"\ndate-released: {date}\n" in cited
     assert f"license: {PROJECT['project']['license']}\n" in cited
 
 
@@ -32,10 +34,13 @@ def test_hooks_before_a_commit_run_what_lint_runs() -> None:
 
 
 def test_the_changelog_tells_of_this_version() -> None:
-    released = re.findall(
-        r"^## \[(.*?)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M
-    )
-    assert released[0] == ("Unreleased", "")  # what comes next is written there
-    assert released[1][0] == tb.__version__
-    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\ndate-released: {released[1][1]}\n" in cited
+    releases = _releases()
+    assert releases[0] == ("Unreleased", "")  # what comes next is written there
+    last, this = (tuple(int(k) for k in v.split(".")[:3]) for v in (releases[1][0], tb.__version__))
+    assert this > last if ".dev" in tb.__version__ else this == last
+
+
+def _releases() -> list[tuple[str, str]]:
+    """The versions of the changelog with their dates, the newest first."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    return re.findall(r"^## \[(.*?)\](?: - (\d{4}-\d\d-\d\d))?$", text, re.M)

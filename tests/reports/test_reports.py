@@ -16,8 +16,9 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.errors import LabelError, OptionError, TableError
-from tallybayes.reports import page, performance, pictures, predicted_rows, report, slices, verdict
-from tallybayes.reports.usual_row import usual_values
+from tallybayes.reports import effects, page, performance, pictures, predicted_rows, report, slices, verdict
+from tallybayes.reports.controls import usual_values
+from tallybayes.reports.html import share
 from tests.every_estimator import ESTIMATORS, LEARNED, labels, mixed
 
 EVERY = {**ESTIMATORS, **LEARNED}
@@ -135,9 +136,10 @@ def test_odd_tables() -> None:
         assert "all missing" in text_of(report(model, empty, list("xyxyxy")).html)
     many = np.arange(120) % 40
     wide = tb.GaussianNB().fit(np.random.default_rng(0).normal(size=(120, 2)), many)
-    assert "most frequent confusions" in text_of(
-        report(wide, np.random.default_rng(1).normal(size=(120, 2)), many).html
-    )
+    said = text_of(report(wide, np.random.default_rng(1).normal(size=(120, 2)), many).html)
+    assert "most frequent confusions" in said
+    assert "Recall and precision of each class class rows recall precision" in said
+    assert "Of the 6 most frequent classes." in said
     words = tb.MultinomialNB().fit(np.eye(300), np.arange(300) % 2)
     assert "24 most informative columns of 300" in text_of(report(words).html)
 
@@ -217,7 +219,8 @@ def test_long_texts_do_not_make_a_long_report() -> None:
         warnings.simplefilter("error")
         found = report(model, X, y[::-1])
     assert len(found.html) < 200_000
-    assert "cannot compute predictions" in found.html
+    assert "try it" not in found.html.partition("<script>")[0]  # What if takes texts, but not of 300,000 characters
+    assert "cannot compute predictions" not in found.html
 
 
 def test_columns_that_tell_the_same_and_those_that_only_vary() -> None:
@@ -347,9 +350,52 @@ def test_a_usual_row_has_medians_and_modes() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.gamma(2.0, 10.0, 400).round(1), "k": rng.poisson(2.0, 400), "s": list("aaba" * 100)})
     X["rare"] = np.where(np.arange(400) % 3 == 0, "here", None)
+    X["gain"] = np.where(rng.random(400) < 0.9, 0.0, rng.gamma(2.0, 1000.0, 400).round(1))
     fitted = tb.BayesClassifier().fit(X, rng.integers(0, 2, 400)).fitted_
     found = {fitted.schema.name(j): v for j, v in usual_values(fitted).items()}
     assert abs(found["x"] - X["x"].median()) < 1
     assert round(found["k"]) == X["k"].median()
     assert fitted.schema.levels[2].labels[found["s"]] == "a"
     assert found["rare"] is None
+    assert found["gain"] == 0  # nine tenths of the rows, in the first bin
+
+
+def test_a_column_of_mostly_zeros_shows_the_other_numbers() -> None:
+    rng = np.random.default_rng(0)
+    gain = np.where(rng.random(400) < 0.95, 0.0, rng.integers(1, 90, 400) * 100.0)
+    edges = effects._bin_edges(gain)
+    groups = [set(gain[np.searchsorted(edges, gain, side="right") == g].tolist()) for g in range(len(edges) + 1)]
+    assert groups[0] == {0.0}
+    assert len(groups) > 3
+    assert all(groups)
+    rows = predicted_rows.judge(
+        tb.GaussianNB().fit(gain[:, None], np.arange(400) % 2), gain[:, None], np.arange(400) % 2
+    )
+    codes, names = slices.grouped(rows, 0)
+    assert names[0] == "0"
+    assert np.array_equal(codes == 0, gain == 0)
+
+
+def test_whole_numbers_and_days_are_called_what_they_are() -> None:
+    rng = np.random.default_rng(0)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 360, 300), unit="D")
+    X = pd.DataFrame({"age": rng.integers(18, 81, 300), "since": day, "rank": rng.choice(["10", "9", "8"], 300)})
+    y = np.where(X["age"] + rng.normal(0, 9, 300) > 50, "old", "young")
+    model = tb.NaiveBayes(schema={"rank": "categorical"}).fit(X, y)
+    rows = predicted_rows.judge(model, X[:200], y[:200])
+    codes, names = slices.grouped(rows, model.schema_.names.index("age"))
+    for code, name in enumerate(names[:-1]):
+        low, high = map(int, name.split(" to "))
+        ages = X["age"][:200].to_numpy()[codes == code]
+        assert (ages.min() >= low, ages.max() <= high) == (True, True)
+    html = report(model, X[:200], y[:200]).html.partition("Assumptions of this model</h2>")[0]
+    assert "days since 1970" not in text_of(html)
+    assert "since: weekday" in text_of(html)
+    assert "since – since" not in text_of(html)
+    months = re.findall(r"<title>([A-Z][a-z]{2})</title>", html)[:12]
+    assert months == ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    assert re.findall(r"<title>(10|9|8)</title>", html)[:3] == ["8", "9", "10"]
+
+
+def test_only_all_is_a_hundred_per_cent() -> None:
+    assert [*map(share, (0.0, 0.004, 0.5, 0.996, 1.0))] == ["0%", "<1%", "50%", ">99%", "100%"]

@@ -23,7 +23,7 @@ from tallybayes.serve import Settings, application, learner
 from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.learning_routes import Forget
 from tallybayes.serve.ledger import Ledger
-from tallybayes.serve.request_bodies import Reader
+from tallybayes.serve.request_bodies import BodyReader
 
 from .service import LABELS, ROWS, call, lifespan, melons, serving
 from .test_ledger import everything
@@ -321,7 +321,7 @@ def test_a_receipt_over_http_is_of_the_model_file(tmp_path: Path) -> None:
 
 def test_a_request_to_forget_is_told_its_fields() -> None:
     with pytest.raises(HttpError, match=r"unknown field `id`\. The fields are ids, subject, receipt, receipt_key\."):
-        Reader(Forget).read(b'{"id": "a"}')
+        BodyReader(Forget).read(b'{"id": "a"}')
 
 
 # --- pages of other sites --------------------------------------------------------------------------------------------

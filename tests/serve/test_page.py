@@ -80,6 +80,17 @@ def test_what_most_rows_have_not_is_missing_in_a_usual_row(tmp_path: Path) -> No
     assert abs(found["age"]["usual"] - 29.5) <= 1
 
 
+def test_a_text_starts_with_telling_words(tmp_path: Path) -> None:
+    texts = ["free money now", "free prize", "lunch at noon", "see you at lunch"] * 5
+    model = tb.BayesClassifier("fast", schema={"t": "text"}).fit(
+        [{"t": t} for t in texts], ["spam", "spam", "ham", "ham"] * 5
+    )
+    tb.save(model, tmp_path / "m")
+    (control,) = ask(application(Settings(str(tmp_path / "m"))), "/controls").json
+    assert control["kind"] == "text"
+    assert {"free", "lunch"} <= set(control["usual"].split())
+
+
 def test_a_level_that_was_forgotten_is_offered_to_nobody(tmp_path: Path) -> None:
     for model in (tb.NaiveBayes(), tb.BayesClassifier(), tb.TAN()):
         tb.save(model.fit(ROWS, LABELS), tmp_path / "m")
@@ -184,8 +195,8 @@ def test_the_page_shows_what_the_model_learns(tmp_path: Path, chromium: Any) -> 
         page = shown.page
         page.get_by_role("button", name="All missing").click()
         shown.wait_for([9 / 17, 8 / 17])
-        page.wait_for_function("() => document.getElementById('learned').textContent.includes('no 9, yes 8')")
+        page.wait_for_function("() => document.getElementById('learned').textContent.includes('no (9), yes (8)')")
         assert service.ask("/learn", {"row": {"sugar": 0.3}, "label": "yes"}).status == 200
         shown.wait_for([0.5, 0.5])
-        page.wait_for_function("() => document.getElementById('learned').textContent.includes('no 9, yes 9')")
+        page.wait_for_function("() => document.getElementById('learned').textContent.includes('no (9), yes (9)')")
         assert shown.problems == []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tallybayes import NaiveBayes, _core, save
 from tallybayes.serve import Limits, Settings, application
 from tallybayes.serve.http_errors import HttpError
-from tallybayes.serve.request_bodies import Question, Reader
+from tallybayes.serve.request_bodies import BodyReader, Question
 from tallybayes.serve.request_tables import _array
 from tests.quick import examples
 
@@ -23,7 +23,7 @@ from .service import LABELS, ROWS, ask, melons
 
 NAMES = ["a", "b", "größe", 'x"\\y', ""]
 READER = _core.JsonReader(NAMES)
-CAREFUL = Reader(Question)
+CAREFUL = BodyReader(Question)
 
 number = st.one_of(
     st.integers(-(2**53), 2**53),

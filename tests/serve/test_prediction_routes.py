@@ -526,7 +526,7 @@ def test_a_service_is_ready_between_start_and_stop(path: Path) -> None:
 
 
 def test_a_model_file_that_is_gone_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "EVERY", 0.01)
+    monkeypatch.setattr(service, "POLL_SECONDS", 0.01)
     path = melons(tmp_path)
 
     async def go() -> None:

@@ -22,12 +22,17 @@ LEARN = json.dumps({"row": ROWS[0], "label": "yes", "id": "evil"})
 FORGET = json.dumps({"subject": "ann"})
 FORM = """(url, b) => {
     const form = document.createElement('form'), input = document.createElement('input'), at = b.lastIndexOf(':');
-    Object.assign(form, {method: 'POST', enctype: 'text/plain', action: url, target: 'frame'});
+    Object.assign(form, {method: 'POST', enctype: '%s', action: url, target: 'frame'});
     Object.assign(input, {name: b.slice(0, at) + ': "', value: '"' + b.slice(at + 1)});
     form.append(input);
     document.body.append(form);
     form.submit();
 }"""
+SOCKET = """(url, b) => new Promise((resolve, reject) => {
+    const socket = new WebSocket(url.replace('http', 'ws'));
+    socket.onopen = () => { socket.send(b); resolve({type: 'cors', status: 101}); };
+    socket.onerror = () => reject(new Error('refused'));
+})"""
 ATTACKS = {
     "no-cors without a type": "(url, b) => fetch(url, {method: 'POST', mode: 'no-cors', credentials: 'include', "
     "body: new Blob([b])})",
@@ -37,7 +42,11 @@ ATTACKS = {
     "cors as JSON": "(url, b) => fetch(url, {method: 'POST', credentials: 'include', body: b, "
     "headers: {'content-type': 'application/json'}})",
     "beacon": "(url, b) => navigator.sendBeacon(url, new Blob([b]))",
-    "form": FORM,
+    "cors with PUT": "(url, b) => fetch(url, {method: 'PUT', credentials: 'include', body: b})",
+    "form as text": FORM % "text/plain",
+    "form": FORM % "application/x-www-form-urlencoded",
+    "form in parts": FORM % "multipart/form-data",
+    "websocket": SOCKET,
 }
 PAGE = b"<!doctype html><title>evil</title><body><iframe name='frame'></iframe></body>"
 

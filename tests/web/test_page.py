@@ -108,7 +108,7 @@ def test_slider_prior_and_evidence_follow(chromium: Any, tmp_path: Path) -> None
     assert line.startswith(f"length = {value:g}")
     assert float(line.split("\n")[-1].strip("×÷")) == pytest.approx(factor, rel=0.01)
     shown.page.locator("#prior-0").evaluate("e => { e.value = '0.5'; e.dispatchEvent(new Event('input')); }")
-    learned = np.exp(model.predictor_.start)
+    learned = np.exp(model.predictor_.offset)
     prior = np.append(0.5, 0.5 * learned[1:] / learned[1:].sum())
     np.testing.assert_allclose(shown.proba(), model.predict_proba([{"length": value}], priors=prior)[0], atol=1e-9)
     shown.page.get_by_role("button", name="As learned").click()
@@ -216,9 +216,9 @@ def test_costs_and_the_worst_rows(chromium: Any, tmp_path: Path) -> None:
     X, y = mixed()
     model = tb.NaiveBayes(schema={"visits": "count"}).fit(X[:60], y[:60])
     shown = Watched(chromium, report(model, X[60:], y[60:]).html, tmp_path)
-    assert "as 1 false positives" in shown.page.locator("#cost-said").inner_text()
+    assert "as 1 false positive." in shown.page.locator("#cost-said").inner_text()
     shown.page.locator("#cost-ratio").evaluate("e => { e.value = '1'; e.dispatchEvent(new Event('input')); }")
-    assert "probabilities: 0.091" in shown.page.locator("#cost-said").inner_text()
+    assert "threshold is 0.091" in shown.page.locator("#cost-said").inner_text()
     shown.page.get_by_role("button", name="try it").first.click()
     row = int(shown.page.locator("#row-table tbody th").first.inner_text().removeprefix("try it"))
     asked = X[60:].iloc[[row]]
@@ -323,4 +323,31 @@ def test_many_columns_and_classes_are_searched(chromium: Any, tmp_path: Path) ->
     assert all("species 11" in t for t in seen)
     shown.page.emulate_media(media="print")
     assert shown.page.locator("input:visible, select:visible, button:visible").count() == 0
+    assert shown.troubles == []
+
+
+@pytest.mark.parametrize("name", ["NaiveBayes", "BayesClassifier"])
+def test_texts_are_asked_in_the_page(name: str, chromium: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = np.array(["free", "money", "win", "lunch", "noon", "see", "you", "now"])
+    y = np.where(np.arange(120) % 2, "ham", "spam")
+    share = {"spam": [4, 4, 3, 1, 1, 1, 2, 3], "ham": [1, 1, 1, 4, 4, 3, 3, 1]}
+    texts = [" ".join(rng.choice(words, 6, p=np.array(share[v]) / sum(share[v]))) for v in y]
+    X = pd.DataFrame({"message": texts, "length": rng.normal(20, 5, 120).round()})
+    schema = {"message": "text"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model: Any = getattr(tb, name)(schema=schema).fit(X[:90], y[:90])
+        html = report(model, X[90:], y[90:], baseline=False).html
+    shown = Watched(chromium, html, tmp_path)
+    message = shown.page.get_by_label("message", exact=True)
+    assert message.input_value() in texts  # it starts from a row
+    shown.page.get_by_label("length", exact=True).fill("21")
+    for text in ("Win FREE money now!", "see you at noon", "unseen"):
+        message.fill(text)
+        found = model.predict_proba([{"message": text, "length": 21.0}])[0]
+        np.testing.assert_allclose(shown.proba(), found, atol=1e-6, rtol=0)
+    shown.page.get_by_label("message is missing").check()
+    found = model.predict_proba([{"message": None, "length": 21.0}])[0]
+    np.testing.assert_allclose(shown.proba(), found, atol=1e-6, rtol=0)
     assert shown.troubles == []

@@ -24,8 +24,8 @@ namespace {
 constexpr std::size_t kPrivateCells = 1 << 19;  // a thread's own tables take at most 2 MB
 constexpr std::size_t kTileBytes = 3 << 13;     // rows counted column by column while in the first-level cache
 constexpr std::size_t kStripBytes = 512;
-constexpr std::size_t kSmall = 1 << 15;     // cells
-constexpr std::size_t kManyRows = 1 << 12;  // from which it pays to find out how columns are counted together
+constexpr std::size_t kSerialCells = 1 << 15;  // cells
+constexpr std::size_t kManyRows = 1 << 12;     // from which it pays to find out how columns are counted together
 
 struct Task {
   const Labelled& t;
@@ -321,7 +321,7 @@ CodeCounts by_rows(const Task& task) {
 // Columns that one thread counts from top to bottom: those that share cache lines, or a few that share the
 // reading of the classes.
 std::size_t group_columns(const Columns& x) {
-  if (x.n * x.d < kSmall) return std::max<std::size_t>(x.d, 1);  // not worth a team of threads
+  if (x.n * x.d < kSerialCells) return std::max<std::size_t>(x.d, 1);  // not worth a team of threads
   if (x.row_major) return std::max<std::size_t>(1, 64 / item_size(x.col[0].dtype));
   return std::clamp<std::size_t>(x.d / (4 * static_cast<std::size_t>(threads())), 1, 8);
 }

@@ -18,9 +18,9 @@ constexpr std::size_t kBitmapBits = std::size_t{1} << 25;  // 4 MB of bitmaps at
 constexpr std::size_t kLeastRows = 1 << 14, kMostRows = 1 << 16;
 constexpr std::int64_t kMostLevels = 64;
 constexpr std::size_t kMostOrder = 8, kMostClasses = 256;
-constexpr std::size_t kMostPairs = 1 << 20;  // of levels, of all classes
-constexpr std::size_t kPiece = 32;           // tables with one prefix that one thread counts
-constexpr std::size_t kSmall = 1 << 16;      // rows times tables not worth a team of threads
+constexpr std::size_t kMostPairs = 1 << 20;   // of levels, of all classes
+constexpr std::size_t kPiece = 32;            // tables with one prefix that one thread counts
+constexpr std::size_t kSerialWork = 1 << 16;  // rows times tables not worth a team of threads
 
 std::size_t chunk_rows(const Tables& tables) {
   std::size_t levels = 1;
@@ -62,7 +62,7 @@ class BitCounter {
   void add() {
     const auto threads = static_cast<std::size_t>(tb::threads());
     std::vector<std::unique_ptr<Buffer<std::uint64_t>>> prefix(threads);
-    const bool small = rows_.x.n * list_.size() < kSmall;
+    const bool small = rows_.x.n * list_.size() < kSerialWork;
     for (std::size_t begin = 0; begin < rows_.x.n; begin += chunk_) {
       sort(begin, std::min(rows_.x.n, begin + chunk_));
       parallel_for(small ? 1 : column_.size(), [&](std::size_t k, int) {

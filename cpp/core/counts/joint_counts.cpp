@@ -24,6 +24,7 @@ void check(const LabelledCodes& rows, const Tables& tables) {
 template <class N>
 void count(const LabelledCodes& rows, const Tables& tables, N* out) {
   check(rows, tables);
+  if (rows.classes == 0) return;  // every row is of no class: the model has forgotten them all
   TableList by_rows, by_bits;
   const std::size_t parts = bit_parts(rows, tables);
   for (std::size_t t = 0; t < tables.count; ++t) {

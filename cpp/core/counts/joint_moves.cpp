@@ -7,7 +7,7 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSmall = 1 << 15;  // cells not worth a team of threads
+constexpr std::size_t kSerialCells = 1 << 15;  // cells not worth a team of threads
 
 // Where the cells of a table go, one run of its last column after another.
 class Route {
@@ -68,7 +68,7 @@ void move(const Tables& from, const Tables& to, const std::int64_t* const* map, 
           N* out) {
   const std::size_t old_cells = from.cells(), new_cells = to.cells();
   const std::size_t per_block =
-      std::max<std::size_t>(1, kSmall * to.count / std::max<std::size_t>(1, new_cells * classes));
+      std::max<std::size_t>(1, kSerialCells * to.count / std::max<std::size_t>(1, new_cells * classes));
   const std::size_t blocks = (to.count + per_block - 1) / per_block;
   parallel_for(blocks, [&](std::size_t block, int) {
     for (std::size_t t = block * per_block; t < std::min(to.count, (block + 1) * per_block); ++t) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kTileRows = 1 << 11;
 constexpr std::size_t kPrivateCells = 1 << 14;  // of a thread's own table
-constexpr std::size_t kSmall = 1 << 14;         // rows times tables not worth a team of threads
+constexpr std::size_t kSerialWork = 1 << 14;    // rows times tables not worth a team of threads
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 // One table after another, all rows of it.
@@ -99,7 +99,7 @@ class RowCounter {
 template <class N>
 void count(const LabelledCodes& rows, const Tables& tables, const TableList& list, N* out) {
   if (rows.x.n == 0 || list.empty()) return;
-  const std::size_t per_block = std::max<std::size_t>(1, kSmall / rows.x.n);
+  const std::size_t per_block = std::max<std::size_t>(1, kSerialWork / rows.x.n);
   const std::size_t blocks = (list.size() + per_block - 1) / per_block;
   parallel_for(blocks, [&](std::size_t block, int) {
     RowCounter<N> counter(rows, tables, out);

@@ -12,7 +12,7 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSmall = 1 << 14;  // cells not worth a team of threads
+constexpr std::size_t kSerialCells = 1 << 14;  // cells not worth a team of threads
 
 // sum of n log(n r / (a b)) over the (rows, columns) cells of one class, with their total r added to `all`
 template <class N>
@@ -47,7 +47,7 @@ double share(double sum, double all) { return all > 0.0 ? std::max(0.0, sum / al
 template <class N>
 void pair_information(const Tables& tables, std::size_t classes, const N* counts, double* out) {
   const std::size_t per_block =
-      std::max<std::size_t>(1, kSmall * tables.count / std::max<std::size_t>(1, tables.cells() * classes));
+      std::max<std::size_t>(1, kSerialCells * tables.count / std::max<std::size_t>(1, tables.cells() * classes));
   const std::size_t blocks = (tables.count + per_block - 1) / per_block;
   parallel_for(blocks, [&](std::size_t block, int) {
     std::vector<double> a, b;

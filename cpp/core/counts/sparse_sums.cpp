@@ -15,8 +15,8 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kPieces = 32;      // about so many pieces of work at least, if the matrix is large
-constexpr std::size_t kSmall = 1 << 15;  // stored values that are not worth a piece of their own
+constexpr std::size_t kPieces = 32;             // about so many pieces of work at least, if the matrix is large
+constexpr std::size_t kSerialValues = 1 << 15;  // stored values that are not worth a piece of their own
 
 std::size_t start_of(const Csr& x, std::size_t i) {
   if (x.index_type == Dtype::i32) return static_cast<std::size_t>(static_cast<const std::int32_t*>(x.start)[i]);
@@ -53,7 +53,7 @@ struct Piece {
 // that it must add up at the end. Depends on the data only.
 std::vector<Piece> pieces(const Csr& x, const ClassList& rows, std::size_t classes) {
   const std::size_t nnz = start_of(x, x.n);
-  const std::size_t most = std::max({nnz / kPieces, 8 * x.d, kSmall});
+  const std::size_t most = std::max({nnz / kPieces, 8 * x.d, kSerialValues});
   std::vector<Piece> out;
   for (std::size_t c = 0; c < classes; ++c) {
     std::size_t begin = rows.start[c], load = 0;
@@ -145,7 +145,7 @@ class PieceWorker {
 // The first column with a sum that is not finite, or d.
 std::size_t first_infinite(const double* out, std::size_t classes, std::size_t d) {
   std::vector<std::size_t> first(classes, d);
-  const std::size_t block = std::max<std::size_t>(1, kSmall / std::max<std::size_t>(d, 1));
+  const std::size_t block = std::max<std::size_t>(1, kSerialValues / std::max<std::size_t>(d, 1));
   parallel_for((classes + block - 1) / block, [&](std::size_t b, int) {
     for (std::size_t c = b * block; c < std::min(classes, (b + 1) * block); ++c) {
       double trouble = 0.0;  // 0 * x is 0 for finite x, else NaN
@@ -165,7 +165,7 @@ void csr_sums(const Csr& x, const std::int32_t* y, const double* w, std::size_t 
   const ClassList rows = rows_by_class(y, w, x.n, classes);
   const std::vector<Piece> all = pieces(x, rows, classes);
   Task t{x, w, threshold, out, rows, all};
-  if (start_of(x, x.n) + classes * x.d < kSmall) {  // too little for a team of threads
+  if (start_of(x, x.n) + classes * x.d < kSerialValues) {  // too little for a team of threads
     PieceWorker one(t);
     for (std::size_t b = 0; b < all.size(); ++b) {
       one.add(b);
@@ -194,7 +194,7 @@ bool check_csr(const Csr& x, std::size_t nnz) {
     if (!rising) falls = true;
   };
   const std::size_t blocks = (x.n + block - 1) / block;
-  if (nnz < kSmall) {
+  if (nnz < kSerialValues) {
     for (std::size_t b = 0; b < blocks; ++b) check(b, 0);
   } else {
     parallel_for(blocks, check);

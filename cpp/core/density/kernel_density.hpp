@@ -28,6 +28,12 @@ namespace tb {
 constexpr std::size_t kEntry = 3;        // doubles per entry: h, log(1 / (W h sqrt(2 pi))), reach (see Bumps)
 constexpr double kNarrowest = 4.5e-308;  // 2 / h must be a number
 
+// The cells of one entry. The centre is NaN where the sum is taken directly; no cells: everywhere.
+struct KernelCells {
+  std::vector<double> edge;  // left edge of each cell, the first at -infinity
+  std::vector<double> cell;  // cells x kCell
+};
+
 struct KernelTables {
   std::vector<double> entry;             // entries x kEntry
   std::vector<std::int64_t> cell_start;  // entries + 1; no cells: direct sums
@@ -45,6 +51,14 @@ struct TablesView {
 // h[c * d + j] >= kNarrowest for every entry (j, c) that has values. Without cells the tables are ready at once and
 // right, but slow: for a handful of rows after each example.
 KernelTables kernel_tables(const KernelView& statistics, const double* h, std::size_t K, bool cells);
+
+// The same of one entry: its kEntry numbers, and its cells.
+void kernel_entry(const Multiset& values, double h, double* entry);
+KernelCells kernel_cells(const Multiset& values, const double* entry);
+
+// The cell that x lies in, without the others; false: the sum is taken directly there. It is that of kernel_cells as
+// long as these are not more than there are values.
+bool kernel_cell(const Multiset& values, const double* entry, double x, double* cell);
 
 // Adds log f of each column to each class; a missing x, or an entry without values, adds nothing.
 class KernelPart final : public Part {

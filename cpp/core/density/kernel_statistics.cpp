@@ -10,7 +10,7 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSmall = 32768;  // cells below which a team of threads costs more than it saves
+constexpr std::size_t kSerialCells = 32768;  // cells below which a team of threads costs more than it saves
 constexpr double kDust = 1e-9;
 
 // One column's part of the statistics, class after class.
@@ -104,7 +104,7 @@ KernelStatistics kernel_statistics(const Columns& x, const Rows& rows, std::size
   check_rows(rows, x.n, K);
   std::vector<Pile> piles(x.d);
   FirstInfinite bad;
-  const std::size_t blocks = x.n * x.d < kSmall ? std::min<std::size_t>(x.d, 1) : x.d;
+  const std::size_t blocks = x.n * x.d < kSerialCells ? std::min<std::size_t>(x.d, 1) : x.d;
   std::vector<std::unique_ptr<Sorted>> work(static_cast<std::size_t>(threads()));
   parallel_for(blocks, [&](std::size_t block, int thread) {
     auto& sorted = work[static_cast<std::size_t>(thread)];

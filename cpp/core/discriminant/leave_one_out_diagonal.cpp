@@ -12,7 +12,7 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kTask = 16;  // rows
+constexpr std::size_t kTaskRows = 16;  // rows
 
 class Worker {
  public:
@@ -94,11 +94,11 @@ void leave_one_out_diagonal(const LeaveOneOutDiagonal& job, double* loss) {
   const std::size_t cells = job.alphas * job.gammas;
   std::fill_n(loss, cells, 0.0);
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads()));
-  parallel_ordered((job.rows + kTask - 1) / kTask,
+  parallel_ordered((job.rows + kTaskRows - 1) / kTaskRows,
                    [&](std::size_t task, int t) {
                      auto& mine = workers[static_cast<std::size_t>(t)];
                      if (!mine) mine = std::make_unique<Worker>(job);
-                     mine->run(task * kTask, std::min(job.rows, (task + 1) * kTask));
+                     mine->run(task * kTaskRows, std::min(job.rows, (task + 1) * kTaskRows));
                    },
                    [&](std::size_t, int t) {
                      const std::vector<double>& part = workers[static_cast<std::size_t>(t)]->losses();

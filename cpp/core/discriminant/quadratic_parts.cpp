@@ -168,12 +168,12 @@ std::unique_ptr<Part> affine_part(const Columns& cols, const Affine& a, RowFlags
 }
 
 void part_scores(const Part& part, std::size_t n, std::size_t classes, const RowFlags& missing, double* out) {
-  constexpr std::size_t kSmall = 32768, kTask = 1u << 17;  // cells
+  constexpr std::size_t kSerialCells = 32768, kTaskCells = 1u << 17;  // cells
   const std::size_t blocks = (n + kRows - 1) / kRows;
   const std::size_t cells = std::max<std::size_t>(1, part.cells_per_row());
-  const std::size_t together = n * cells < kSmall
+  const std::size_t together = n * cells < kSerialCells
                                    ? std::max<std::size_t>(blocks, 1)
-                                   : std::clamp<std::size_t>(kTask / (kRows * cells), 1, (blocks + 7) / 8);
+                                   : std::clamp<std::size_t>(kTaskCells / (kRows * cells), 1, (blocks + 7) / 8);
   std::mutex mutex;
   std::optional<BadValue> first;
   parallel_for((blocks + together - 1) / together, [&](std::size_t task, int) {

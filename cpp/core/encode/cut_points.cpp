@@ -13,7 +13,7 @@
 namespace tb {
 namespace {
 
-constexpr double kMost = std::numeric_limits<double>::max();
+constexpr double kMaxDouble = std::numeric_limits<double>::max();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr std::size_t kAnyClass = std::numeric_limits<std::size_t>::max();
 
@@ -126,7 +126,7 @@ Cuts join(const std::vector<std::vector<double>>& columns) {
 Cuts cuts_width(const Columns& x, const Rows& rows, std::size_t bins) {
   check_rows(rows, x.n, kAnyClass);
   const auto team = static_cast<std::size_t>(threads());
-  std::vector<double> low(team * x.d, kMost), high(team * x.d, -kMost);  // of each thread, then of all
+  std::vector<double> low(team * x.d, kMaxDouble), high(team * x.d, -kMaxDouble);  // of each thread, then of all
   each_tile(x, rows, [&](const Tile& t) {
     const std::size_t at = static_cast<std::size_t>(t.thread) * x.d + t.column;
     TB_CALL(widen, t.value, t.count, &low[at], &high[at]);

@@ -10,7 +10,7 @@
 namespace tb {
 namespace {
 
-constexpr std::int64_t kExact = std::int64_t{1} << 53;  // up to here every whole number is a double
+constexpr std::int64_t kMaxExactInteger = std::int64_t{1} << 53;  // up to here every whole number is a double
 constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
@@ -83,7 +83,7 @@ bool add_real(JsonColumn& c, double value) {
   if (c.kind == JsonColumn::integers) {
     c.real.reserve(c.integer.capacity());
     for (const std::int64_t v : c.integer) {
-      if (v > kExact || v < -kExact) return false;
+      if (v > kMaxExactInteger || v < -kMaxExactInteger) return false;
       c.real.push_back(static_cast<double>(v));
     }
     c.integer = {};
@@ -97,7 +97,7 @@ bool add_real(JsonColumn& c, double value) {
 
 bool add_integer(JsonColumn& c, std::int64_t value) {
   if (c.kind == JsonColumn::reals) {
-    return value <= kExact && value >= -kExact && add_real(c, static_cast<double>(value));
+    return value <= kMaxExactInteger && value >= -kMaxExactInteger && add_real(c, static_cast<double>(value));
   }
   if (!become(c, JsonColumn::integers)) return false;
   c.integer.push_back(value);
@@ -391,7 +391,8 @@ class Parser {
     }
     const auto exact = static_cast<std::int64_t>(whole);
     if (!fraction && !power) return add_integer(c, negative ? -exact : exact);
-    if (!power && before + after <= 18 && exact <= kExact) {  // both are doubles, so their quotient is rounded once
+    if (!power && before + after <= 18 &&
+        exact <= kMaxExactInteger) {  // both are doubles, so their quotient is rounded once
       const double found = static_cast<double>(exact) / kPowers[after];
       return add_real(c, negative ? -found : found);
     }

@@ -19,8 +19,8 @@ class NLogN {
   NLogN(double total, std::size_t classes, bool whole)
       : digits_(60 - std::ilogb(total * std::log2(std::max(total, 2.0)) + static_cast<double>(classes))),
         scale_(std::ldexp(1.0, digits_)) {
-    constexpr double kTable = 1 << 20;
-    if (whole) table_.resize(static_cast<std::size_t>(std::min(total, kTable)) + 1);
+    constexpr double kMaxTableCells = 1 << 20;
+    if (whole) table_.resize(static_cast<std::size_t>(std::min(total, kMaxTableCells)) + 1);
     constexpr std::size_t kBlock = 1 << 15;
     parallel_for((table_.size() + kBlock - 1) / kBlock, [this](std::size_t b, int) {
       const std::size_t end = std::min(table_.size(), (b + 1) * kBlock);

@@ -19,7 +19,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFewCells = std::size_t{1} << 15;  // not worth a second thread
 constexpr std::size_t kGroup = 8;                        // columns read together from a matrix in row order
 constexpr std::size_t kPitch = kMostRows + 8;  // from one of them to the next: not a power of two, so not one cache set
-constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kMaxDouble = std::numeric_limits<double>::max();
 
 template <class T>
 double value_at(const char* p) {
@@ -81,7 +81,7 @@ void check_rows(const Rows& rows, std::size_t n, std::size_t classes) {
   double total = 0;
   for (std::size_t i = 0; rows.w && i < n; ++i) {
     total += rows.w[i];
-    if (!(rows.w[i] >= 0 && rows.w[i] <= kLargest)) {
+    if (!(rows.w[i] >= 0 && rows.w[i] <= kMaxDouble)) {
       throw std::invalid_argument("row " + std::to_string(i) + " has weight " + std::to_string(rows.w[i]) +
                                   "; weights must be finite and not negative");
     }
@@ -134,7 +134,7 @@ const double* read_values(const Column& column, const Rows& rows, std::size_t fi
 bool FirstInfinite::check(const double* value, std::size_t first, std::size_t count, std::size_t column) {
   if (!TB_CALL(any_infinite, value, count)) return true;
   std::size_t i = 0;
-  while (!(std::fabs(value[i]) > kLargest)) ++i;
+  while (!(std::fabs(value[i]) > kMaxDouble)) ++i;
   const std::lock_guard lock(mutex_);
   if (!found_ || std::tuple(first + i, column) < std::tuple(found_->row, found_->col)) {
     found_ = BadValue{BadValue::infinite, first + i, column, value[i]};

@@ -18,10 +18,10 @@
 namespace tb {
 namespace {
 
-constexpr double kMost = 1e30;          // weight of all rows, and concentration, in floats
-constexpr float kLeast = 1e-30f;        // concentration: an unseen configuration keeps the estimate above
-constexpr std::size_t kCellsOfRow = 4;  // cells of a chain for each row and order, up to which its tables pay
-constexpr std::size_t kCellsOfOwn = 4;  // cells of a order for each row, up to which those are lifted, not the rows
+constexpr double kMaxWeight = 1e30;          // weight of all rows, and concentration, in floats
+constexpr float kMinConcentration = 1e-30f;  // concentration: an unseen configuration keeps the estimate above
+constexpr std::size_t kCellsOfRow = 4;       // cells of a chain for each row and order, up to which its tables pay
+constexpr std::size_t kCellsOfOwn = 4;  // cells of an order for each row, up to which those are lifted, not the rows
 constexpr std::size_t kContextBytes = std::size_t{1} << 20;  // configurations of the rows at a time, for each thread
 constexpr std::size_t kNodesOfCount = 16,
                       kChainsOfCount = 128;  // whose configurations are read together, to be counted
@@ -35,8 +35,8 @@ struct Order {
   std::vector<float> share;  // 1 / (total + concentration)
 };
 
-// Rows whose estimates of all classes are climbed to order by order, and what is known of them.
-struct Careful {
+// Rows whose estimates are computed for all classes, order by order.
+struct GeneralPathRows {
   std::vector<std::uint32_t> row, configuration, child;  // configuration: (orders, rows)
   std::vector<std::int32_t> y;
   std::vector<float> unit, p;  // p: (rows, classes)
@@ -45,12 +45,12 @@ struct Careful {
 // What one thread needs for a chain.
 //
 // A row leaves its own class, and P_{-1}. So its estimates of the other classes are those of a table in which each
-// bin's P_{-1} is short of one row: that is filled once for all rows, and only the row's own class is climbed to. Rows
-// that weigh less than one, or that the counts do not have, and chains with far more cells than rows take the general
-// path.
+// bin's P_{-1} is short of one row: that is filled once for all rows, and only the row's own class is computed order by
+// order. Rows that weigh less than one, or that the counts do not have, and chains with far more cells than rows take
+// the general path.
 class Learner {
  public:
-  Learner(const Chains& chains, std::size_t classes, const Smooth& smooth)
+  Learner(const Chains& chains, std::size_t classes, const SmoothingOptions& smooth)
       : chains_(chains), K_(classes), smooth_(smooth), search_(smooth.grid) {}
 
   // configuration(l): that of each row with the first l parents.
@@ -60,13 +60,13 @@ class Learner {
     begin(i, counts + chains_.counts[i] * K_);
     read_rows(i, rows, configuration);
     start_rows();
-    above_ = base_, other_ = mine_ = whole_;
+    parent_ = root_, loo_other_ = loo_own_ = root_loo_;
     own_by_cell_ = uses_tables_;
     float* out = logs + chains_.orders[i] * K_;
     for (std::size_t l = 0; l <= parents_; ++l) {
       if (l == 0 && !has_child_ && !is_laplace_) {  // P_0(c) has nothing above it
         concentrations[0] = 0;
-        TB_CALL(logs_of, above_.data(), out, K_);
+        TB_CALL(logs_of, parent_.data(), out, K_);
         out += K_;
         continue;
       }
@@ -77,7 +77,7 @@ class Learner {
         count_own(l, rows, configuration);
         if (!smooth_.given) concentrations[l] = choose(rows);
       }
-      const float a = std::max(static_cast<float>(std::min(concentrations[l], kMost)), kLeast);
+      const float a = std::max(static_cast<float>(std::min(concentrations[l], kMaxWeight)), kMinConcentration);
       leave_out(l, rows.n, a);
       out = fold(l, a, out);
     }
@@ -91,7 +91,8 @@ class Learner {
     bins_ = chains_.bins(i);
     has_child_ = chains_.child[i] >= 0;
     is_laplace_ = smooth_.grid.size == 0;
-    worth_ = has_child_ && !is_laplace_ ? static_cast<float>(smooth_.worth / static_cast<double>(K_)) : 0.0f;
+    pseudo_count_ =
+        has_child_ && !is_laplace_ ? static_cast<float>(smooth_.pseudo_count / static_cast<double>(K_)) : 0.0f;
     orders_.resize(std::max(orders_.size(), parents_ + 1));
     std::size_t configurations = 1;
     for (std::size_t l = 0; l <= parents_; ++l) {
@@ -106,7 +107,7 @@ class Learner {
     if constexpr (std::is_same_v<Count, double>) {  // weights that a float has no room for: only their shares matter
       double sum = 0;
       for (std::size_t e = 0; e < configurations * row; ++e) sum += counts[e];
-      const double less = sum > kMost ? kMost / sum : 1.0;
+      const double less = sum > kMaxWeight ? kMaxWeight / sum : 1.0;
       for (std::size_t e = 0; e < configurations * row; ++e) last.n[e] = static_cast<float>(counts[e] * less);
     } else {
       TB_CALL(float_counts, counts, last.n.data(), configurations * row);
@@ -124,13 +125,13 @@ class Learner {
     }
     all_ = 0;
     for (const float t : orders_[0].total) all_ += t;
-    base_.assign(row, 0.0f);
+    root_.assign(row, 0.0f);
     for (std::size_t x = 0; x < bins_; ++x) {
       double sum = 0;
       for (std::size_t c = 0; c < K_; ++c) sum += orders_[0].n[x * K_ + c];
       for (std::size_t c = 0; c < K_; ++c) {
         const double n = has_child_ ? sum : orders_[0].n[c], even = 1.0 / static_cast<double>(has_child_ ? bins_ : K_);
-        base_[x * K_ + c] = is_laplace_ ? static_cast<float>(even) : static_cast<float>((n + even) / (all_ + 1));
+        root_[x * K_ + c] = is_laplace_ ? static_cast<float>(even) : static_cast<float>((n + even) / (all_ + 1));
       }
     }
   }
@@ -143,11 +144,11 @@ class Learner {
     const std::uint32_t* last = configuration(parents_);
     std::size_t cells = 0;
     for (std::size_t l = 0; l <= parents_; ++l) cells += orders_[l].n.size();
-    uses_tables_ = worth_ > 0 && cells <= kCellsOfRow * rows.n * (parents_ + 1) * K_;
-    for (std::vector<float>* each : {&own_, &n_, &total_, &unit_}) each->resize(rows.n);
-    if (!uses_tables_) std::fill(own_.begin(), own_.end(), 1.0f);
+    uses_tables_ = pseudo_count_ > 0 && cells <= kCellsOfRow * rows.n * (parents_ + 1) * K_;
+    for (std::vector<float>* each : {&row_own_, &n_, &total_, &unit_}) each->resize(rows.n);
+    if (!uses_tables_) std::fill(row_own_.begin(), row_own_.end(), 1.0f);
     const bool some = TB_CALL(row_units, last, child_.data(), rows.y, rows.w, rows.n, !uses_tables_, unit_.data());
-    Careful& to = careful_;
+    GeneralPathRows& to = general_;
     to.row.clear(), to.y.clear(), to.unit.clear(), to.child.clear();
     for (std::size_t r = 0; r < rows.n && some; ++r) {
       if (child_[r] == kNoCell || rows.y[r] < 0 || (uses_tables_ && unit_[r] == 1.0f)) continue;
@@ -164,24 +165,24 @@ class Learner {
   // The estimates that do not look at the class, without the row.
   void start_rows() {
     const bool grid = !is_laplace_, alike = has_child_ && grid;  // the same for all classes
-    whole_.assign(alike ? bins_ * K_ : 0, 0.0f);                 // of each bin, for a row that is one
+    root_loo_.assign(alike ? bins_ * K_ : 0, 0.0f);              // of each bin, for a row that is one
     for (std::size_t x = 0; x < bins_ && alike; ++x)
-      std::fill_n(&whole_[x * K_], K_, base_without(base_[x * K_], 1.0, 1.0));
-    Careful& to = careful_;
+      std::fill_n(&root_loo_[x * K_], K_, base_without(root_[x * K_], 1.0, 1.0));
+    GeneralPathRows& to = general_;
     to.p.assign(to.row.size() * K_, 1.0f);
     for (std::size_t k = 0; k < to.row.size(); ++k) {
       float* p = &to.p[k * K_];
       const auto y = static_cast<std::size_t>(to.y[k]);
       if (alike && to.unit[k] == 1.0f) {
-        std::copy_n(&whole_[to.child[k] * K_], K_, p);
+        std::copy_n(&root_loo_[to.child[k] * K_], K_, p);
       } else {
         const double u = static_cast<double>(to.unit[k]);
         for (std::size_t c = 0; c < K_; ++c) {
-          const float q = base_[to.child[k] * K_ + c];
+          const float q = root_[to.child[k] * K_ + c];
           p[c] = grid ? base_without(q, has_child_ || c == y ? u : 0.0, u) : q;
         }
       }
-      own_[to.row[k]] = p[y];
+      row_own_[to.row[k]] = p[y];
     }
   }
   // An estimate less so much of its own, and less u rows in all.
@@ -190,28 +191,30 @@ class Learner {
     return static_cast<float>(std::max(grown - own, 0.0) + 1e-9) / static_cast<float>(std::max(all_ - u, 0.0) + 1);
   }
   void start_again(std::size_t l) {  // Laplace: towards all bins alike
-    above_ = base_;
-    Careful& to = careful_;
+    parent_ = root_;
+    GeneralPathRows& to = general_;
     for (std::size_t k = 0; k < to.row.size(); ++k) {
-      if (to.configuration[l * to.row.size() + k] != kNoCell) std::copy_n(&base_[to.child[k] * K_], K_, &to.p[k * K_]);
+      if (to.configuration[l * to.row.size() + k] != kNoCell) std::copy_n(&root_[to.child[k] * K_], K_, &to.p[k * K_]);
     }
   }
 
   // The estimates of the own class of the first rows below order l, from those of their cells.
   template <class T, class Configuration>
   void read_own(std::size_t l, const Rows<T>& rows, Configuration&& configuration, std::size_t some) {
-    TB_CALL(own_cells, some, K_, bins_, configuration(l == 0 ? 0 : l - 1), child_.data(), rows.y, mine_.data(),
-            own_.data());
-    const Careful& to = careful_;
-    for (std::size_t k = 0; k < to.row.size(); ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
+    TB_CALL(own_cells, some, K_, bins_, configuration(l == 0 ? 0 : l - 1), child_.data(), rows.y, loo_own_.data(),
+            row_own_.data());
+    const GeneralPathRows& to = general_;
+    for (std::size_t k = 0; k < to.row.size(); ++k)
+      row_own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
   }
 
   // The leave-one-out estimates of the rows at order l: of the own class of all, of every class of the careful ones.
   void leave_out(std::size_t l, std::size_t rows, float a) {
     Order& order = orders_[l];
-    if (!(worth_ > 0)) share(order, a);
-    if (uses_tables_ && !own_by_cell_) TB_CALL(lift_own, own_.data(), n_.data(), total_.data(), rows, a, worth_);
-    Careful& to = careful_;
+    if (!(pseudo_count_ > 0)) share(order, a);
+    if (uses_tables_ && !own_by_cell_)
+      TB_CALL(lift_own, row_own_.data(), n_.data(), total_.data(), rows, a, pseudo_count_);
+    GeneralPathRows& to = general_;
     const std::size_t count = to.row.size();
     if (count == 0) return;
     const LeaveOut task{count,
@@ -225,13 +228,13 @@ class Learner {
                         order.total.data(),
                         order.share.data(),
                         a,
-                        worth_,
+                        pseudo_count_,
                         to.p.data()};
     if (has_child_)
       TB_CALL(leave_out_child, task);
     else
       TB_CALL(leave_out_class, task);
-    for (std::size_t k = 0; k < count; ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
+    for (std::size_t k = 0; k < count; ++k) row_own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
   }
 
   // The counts of the row's own class in order l, leave-one-out: of the rows that choose the concentration, or of all.
@@ -242,9 +245,9 @@ class Learner {
       read_own(l, rows, configuration, rows.n);
       own_by_cell_ = false;
     }
-    const std::size_t judges = smooth_.given ? 0 : std::min(rows.n, smooth_.rows);
-    if (own_by_cell_) read_own(l, rows, configuration, judges);
-    const std::size_t some = uses_tables_ && !own_by_cell_ ? rows.n : judges;
+    const std::size_t tuning_rows = smooth_.given ? 0 : std::min(rows.n, smooth_.rows);
+    if (own_by_cell_) read_own(l, rows, configuration, tuning_rows);
+    const std::size_t some = uses_tables_ && !own_by_cell_ ? rows.n : tuning_rows;
     TB_CALL(own_counts, OwnCounts{some, K_, bins_, configuration(l), child_.data(), rows.y, unit_.data(),
                                   order.n.data(), order.total.data(), !has_child_, n_.data(), total_.data()});
   }
@@ -255,25 +258,25 @@ class Learner {
     const std::size_t inner =
         l == 0 || is_laplace_ ? order.configurations : order.configurations / orders_[l - 1].configurations;
     next_.resize(order.n.size());
-    if (worth_ > 0)
-      TB_CALL(fold_lifts, order.n.data(), above_.data(), order.total.data(), a, worth_, order.configurations, inner,
-              bins_, K_, next_.data());
+    if (pseudo_count_ > 0)
+      TB_CALL(fold_lifts, order.n.data(), parent_.data(), order.total.data(), a, pseudo_count_, order.configurations,
+              inner, bins_, K_, next_.data());
     else
-      TB_CALL(fold_order, order.n.data(), above_.data(), order.share.data(), a, order.configurations, inner, bins_, K_,
+      TB_CALL(fold_order, order.n.data(), parent_.data(), order.share.data(), a, order.configurations, inner, bins_, K_,
               !has_child_, next_.data());
     TB_CALL(logs_of, next_.data(), out, next_.size());
-    if (!is_laplace_) above_.swap(next_);
+    if (!is_laplace_) parent_.swap(next_);
     if (uses_tables_) {
       next_.resize(order.n.size());
-      TB_CALL(fold_lifts, order.n.data(), other_.data(), order.total.data(), a, worth_, order.configurations, inner,
-              bins_, K_, next_.data());
-      other_.swap(next_);
+      TB_CALL(fold_lifts, order.n.data(), loo_other_.data(), order.total.data(), a, pseudo_count_, order.configurations,
+              inner, bins_, K_, next_.data());
+      loo_other_.swap(next_);
     }
     if (uses_tables_ && own_by_cell_) {
       next_.resize(order.n.size());
-      TB_CALL(fold_own, order.n.data(), mine_.data(), order.total.data(), a, worth_, order.configurations, inner, bins_,
-              K_, next_.data());
-      mine_.swap(next_);
+      TB_CALL(fold_own, order.n.data(), loo_own_.data(), order.total.data(), a, pseudo_count_, order.configurations,
+              inner, bins_, K_, next_.data());
+      loo_own_.swap(next_);
     }
     return out + order.n.size();
   }
@@ -283,16 +286,16 @@ class Learner {
   void add_terms(const Rows<T>& rows, Configuration&& configuration, float scale, float* terms) {
     if (uses_tables_) {
       if (own_by_cell_) read_own(parents_ + 1, rows, configuration, rows.n);
-      TB_CALL(logs_of, other_.data(), other_.data(), other_.size());
+      TB_CALL(logs_of, loo_other_.data(), loo_other_.data(), loo_other_.size());
       TB_CALL(add_leave_one_out,
               LeaveOneOutTerms{rows.n, K_, bins_, configuration(parents_), child_.data(), rows.y, unit_.data(),
-                               other_.data(), own_.data()},
+                               loo_other_.data(), row_own_.data()},
               scale, terms);
     }
-    TB_CALL(logs_of, careful_.p.data(), careful_.p.data(), careful_.p.size());
-    for (std::size_t k = 0; k < careful_.row.size(); ++k) {
-      float* to = terms + careful_.row[k] * K_;
-      for (std::size_t c = 0; c < K_; ++c) to[c] += scale * careful_.p[k * K_ + c];
+    TB_CALL(logs_of, general_.p.data(), general_.p.data(), general_.p.size());
+    for (std::size_t k = 0; k < general_.row.size(); ++k) {
+      float* to = terms + general_.row[k] * K_;
+      for (std::size_t c = 0; c < K_; ++c) to[c] += scale * general_.p[k * K_ + c];
     }
   }
 
@@ -301,7 +304,7 @@ class Learner {
   double choose(const Rows<T>& rows) {
     const std::size_t some = std::min(rows.n, smooth_.rows);
     search_.begin();
-    search_.add({n_.data(), total_.data(), own_.data(), rows.w, static_cast<double>(worth_)}, some);
+    search_.add({n_.data(), total_.data(), row_own_.data(), rows.w, static_cast<double>(pseudo_count_)}, some);
     const Grid& grid = smooth_.grid;
     return search_.best(grid.concentrations[grid.size - 1]).concentration;  // nothing to say: the estimate above
   }
@@ -315,19 +318,20 @@ class Learner {
 
   const Chains& chains_;
   std::size_t K_;
-  const Smooth& smooth_;
+  const SmoothingOptions& smooth_;
   std::size_t parents_ = 0, bins_ = 0;
   bool has_child_ = true, is_laplace_ = false;  // of the chain; of the smoothing
-  float worth_ = 0;
+  float pseudo_count_ = 0;
   double all_ = 0;  // the weight of all rows
   std::vector<Order> orders_;
   bool uses_tables_ = true;  // P of the other classes is read from tables, not computed row by row
-  bool own_by_cell_ = true;  // P of the own class is read from mine_, up to this order
-  std::vector<float> base_, whole_, unit_;
-  std::vector<float> above_, other_, mine_, next_;  // of all cells: P, without a row of another class, of the own class
-  std::vector<float> own_, n_, total_;              // of the row's own class: P, and the counts without the row
+  bool own_by_cell_ = true;  // P of the own class is read from loo_own_, up to this order
+  std::vector<float> root_, root_loo_, unit_;
+  std::vector<float> parent_, loo_other_, loo_own_,
+      next_;                                // of all cells: P, without a row of another class, of the own class
+  std::vector<float> row_own_, n_, total_;  // of the row's own class: P, and the counts without the row
   std::vector<std::uint32_t> child_;
-  Careful careful_;
+  GeneralPathRows general_;
   ConcentrationSearch search_;
 };
 
@@ -351,9 +355,9 @@ Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std:
 
 template <class T, class Count>
 void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes, Count* counts) {
-  const std::vector<ContextTree> groups = context_groups(chains, kNodesOfCount, kChainsOfCount);
+  const std::vector<ParentTrie> groups = parent_tries(chains, kNodesOfCount, kChainsOfCount);
   parallel_for(groups.size(), [&](std::size_t g, int) {
-    const ContextTree& tree = groups[g];
+    const ParentTrie& tree = groups[g];
     const std::size_t span = std::min(kRowsOfCount, rows.n);
     std::vector<std::uint32_t> configuration(tree.nodes() * span), cell(span);
     for (std::size_t first = 0; first < rows.n; first += span) {
@@ -380,16 +384,17 @@ void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes
 
 template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
-                  const Smooth& smooth, const Outputs& outputs, double* concentrations, float* logs, float* terms) {
+                  const SmoothingOptions& smooth, const Outputs& outputs, double* concentrations, float* logs,
+                  float* terms) {
   const auto all = static_cast<std::size_t>(threads());
   const std::size_t most = all * kContextBytes / (4 * std::max<std::size_t>(rows.n, 1));
   std::vector<std::unique_ptr<Learner>> learner(all);
   std::vector<std::uint32_t> configuration;
   std::vector<std::vector<std::size_t>> of(outputs.count);
-  for (const ContextTree& tree : context_groups(chains, most, chains.count)) {
+  for (const ParentTrie& tree : parent_tries(chains, most, chains.count)) {
     configuration.resize(tree.nodes() * rows.n);
     tree.read(rows, 0, rows.n, configuration.data());
-    std::vector<std::size_t> here;  // a output belongs to one thread, its chains come in order
+    std::vector<std::size_t> here;  // an output belongs to one thread, its chains come in order
     for (std::size_t i = tree.first(); i < tree.end(); ++i) {
       auto& own = of[static_cast<std::size_t>(outputs.of[i])];
       if (own.empty()) here.push_back(static_cast<std::size_t>(outputs.of[i]));
@@ -440,13 +445,13 @@ void laplace_chains(const Chains& chains, const Count* counts, std::size_t class
 template void laplace_chains(const Chains&, const std::uint32_t*, std::size_t, double, double*);
 template void laplace_chains(const Chains&, const double*, std::size_t, double, double*);
 
-#define TB_CHAINS(T)                                                                                                   \
-  template void count_chains(const Chains&, const Rows<T>&, std::size_t, std::uint32_t*);                              \
-  template void count_chains(const Chains&, const Rows<T>&, std::size_t, double*);                                     \
-  template void learn_chains(const Chains&, const std::uint32_t*, std::size_t, const Rows<T>&, const Smooth&,          \
-                             const Outputs&, double*, float*, float*);                                                 \
-  template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const Smooth&, const Outputs&, \
-                             double*, float*, float*);
+#define TB_CHAINS(T)                                                                                             \
+  template void count_chains(const Chains&, const Rows<T>&, std::size_t, std::uint32_t*);                        \
+  template void count_chains(const Chains&, const Rows<T>&, std::size_t, double*);                               \
+  template void learn_chains(const Chains&, const std::uint32_t*, std::size_t, const Rows<T>&,                   \
+                             const SmoothingOptions&, const Outputs&, double*, float*, float*);                  \
+  template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const SmoothingOptions&, \
+                             const Outputs&, double*, float*, float*);
 TB_CHAINS(std::uint8_t)
 TB_CHAINS(std::uint16_t)
 TB_CHAINS(std::uint32_t)

@@ -1,12 +1,13 @@
-// Chains of estimates, each smoothed towards the one with a parent less; many of them, for ensembles.
+// Conditional probability tables with hierarchical back-off smoothing: each order is shrunk towards the one with a
+// parent less. A chain is the sequence of orders of one child; ensembles have many.
 //
 // A chain has a child and parents p1 … pk. With n(…) the weight of rows,
 //   P_l(x | c, p1 … pl) = (n(x, c, p1 … pl) + a_l P_{l-1}) / (n(c, p1 … pl) + a_l),   l = 0 … k,
 //   P_{-1}(x) = (n(x) + 1 / v) / (n + 1),   v the number of bins of x.
 // That is P_{l-1} times a lift (n + s) / (e + s): the rows that came by those to be expected, e = n(c, p1 … pl)
 // P_{l-1}, both with s = a_l P_{l-1} rows more. For a rare value s is next to nothing, and one row says what a thousand
-// would. So every value has one row more, spread over the K classes: s = a_l P_{l-1} + worth / K. Such estimates sum to
-// about 1. A chain without a child estimates the class itself:
+// would. So every value has one row more, spread over the K classes: s = a_l P_{l-1} + pseudo_count / K. Such estimates
+// sum to about 1. A chain whose child is the class is an oblivious decision tree:
 //   P_l(c | p1 … pl) = (n(c, p1 … pl) + a_l P_{l-1}) / (n(p1 … pl) + a_l),   l = 1 … k,   P_0(c) = (n(c) + 1 / K) / (n
 //   + 1).
 // An unseen configuration keeps the estimate of the one above. Only the counts with all parents are kept: those of
@@ -63,12 +64,12 @@ struct Rows {
 template <class T, class Count>
 void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes, Count* counts);
 
-struct Smooth {
+struct SmoothingOptions {
   Grid grid;         // empty: none is chosen, and alpha is added to every count (Laplace)
   std::size_t rows;  // at most so many of the rows choose
   double alpha;
-  double worth;  // rows that each value has besides, spread over the classes
-  bool given;    // the concentrations are known
+  double pseudo_count;  // rows that each value has besides, spread over the classes
+  bool given;           // the concentrations are known
 };
 
 // Into which output each chain's term is added, and times what. Negative, for a chain without a child: what each parent
@@ -85,7 +86,8 @@ struct Outputs {
 // missing. The rows must be among those counted.
 template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
-                  const Smooth& smooth, const Outputs& outputs, double* concentrations, float* logs, float* terms);
+                  const SmoothingOptions& smooth, const Outputs& outputs, double* concentrations, float* logs,
+                  float* terms);
 
 // logs (order cells, classes): log (n + alpha) / (total + alpha v), to the last bit what core/networks/families.cpp
 // says.

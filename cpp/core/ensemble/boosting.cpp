@@ -49,7 +49,7 @@ class BoostingSearch {
         gradients_(K_ == 2 ? 1 : K_),
         padded_gradients_(padded_gradients(gradients_)),
         depth_(s),
-        is_paired_(gradients_ <= kPairedGradients),
+        is_interleaved_(gradients_ <= kPairedGradients),
         scratch_(static_cast<std::size_t>(threads())) {
     for (std::size_t r = 0; r < p.rows; ++r) {
       check_class(p.y[r], K_);
@@ -59,7 +59,10 @@ class BoostingSearch {
       key_.push_back(p.key[r]);
       y_.push_back(static_cast<std::uint32_t>(p.y[r]));
       w_.push_back(p.w[r]);
-      self_weight_.push_back(options_.self_weight * std::min(p.w[r], 1.0));
+      const bool judges = fraction(splitmix64(p.key[r] ^ kValidationSalt)) < s.validation_share;
+      is_validation_.push_back(judges);
+      count_weight_.push_back(judges ? 0.0 : p.w[r]);
+      self_weight_.push_back(judges ? 0.0 : own_share(p.w[r]));
       scale_ = std::min(scale_, 1.0 / p.w[r]);
     }
     padded_rows_ = (row_.size() + kBoostingLanes - 1) / kBoostingLanes * kBoostingLanes;
@@ -72,9 +75,8 @@ class BoostingSearch {
     std::fill_n(probability_.data(), K_ * padded_rows_, 0.0);
     std::fill_n(observed_.data(), K_ * padded_rows_, 1.0);
     std::fill_n(expected_.data(), K_ * padded_rows_, 1.0);
-    for (std::size_t i = 0; i < row_.size(); ++i) {
-      for (std::size_t c = 0; c < K_; ++c) joint_.data()[c * padded_rows_ + i] = p.joint[row_[i] * K_ + c];
-    }
+    for (std::size_t i = 0; i < row_.size() && s.validation_share > 0; ++i)
+      holdout_total_ += holdout_weight_.data()[i] = w_[i] - count_weight_[i];
     bins_ = p.bin;
     if (row_.size() < p.rows) {
       bin_.resize(p.columns * row_.size());
@@ -96,14 +98,13 @@ class BoostingSearch {
   BoostedTrees run() {
     BoostedTrees out;
     if (row_.size() < 2 || K_ < 2) return out;
-    const std::vector<double> none(K_, 0.0);
-    update_rows(none.data(), none.data());
-    accept();
+    start();
     std::size_t failed = 0;
     for (std::size_t t = 0; t < options_.max_tries && failed < patience(out.trees.size()); ++t) {
       ObliviousTree one = grow(t, depth_.of(t));
       double gain = 0;
-      if (one.column.empty() || !((gain = evaluate(one)) > 0.0)) {
+      if (!one.column.empty()) gain = evaluate(one);
+      if (!(gain > 0.0) || !(gain > least_gain(gain))) {
         ++failed;
         depth_.add(t, 0.0);
         continue;
@@ -114,10 +115,50 @@ class BoostingSearch {
       out.trees.push_back(std::move(one));
       accept();
     }
+    if (options_.validation_share > 0) refit(out.trees);
     return out;
   }
 
  private:
+  static constexpr std::uint64_t kValidationSalt = 0x5bd1e9955bd1e995;
+  static constexpr double kStandardErrors = 0.5;  // that a tree must gain on validation rows
+
+  static double fraction(std::uint64_t hash) { return static_cast<double>(hash >> 11) * 0x1p-53; }
+  double own_share(double w) const { return options_.self_weight * std::min(w, 1.0); }
+
+  // The rows as the other model predicts them.
+  void start() {
+    for (std::size_t i = 0; i < row_.size(); ++i) {
+      for (std::size_t c = 0; c < K_; ++c) joint_.data()[c * padded_rows_ + i] = data_.joint[row_[i] * K_ + c];
+    }
+    std::fill(node_.begin(), node_.end(), std::uint16_t{0});
+    const std::vector<double> none(K_, 0.0);
+    update_rows(none.data(), none.data());
+    accept();
+  }
+
+  // The same cuts, with the values of all rows.
+  void refit(std::vector<ObliviousTree>& trees) {
+    count_weight_ = w_;
+    for (std::size_t i = 0; i < row_.size(); ++i) self_weight_[i] = own_share(w_[i]);
+    start();
+    for (ObliviousTree& one : trees) {
+      evaluate(one);
+      accept();
+    }
+  }
+
+  // The same rows judge all trees: what they gain by chance would add up.
+  double least_gain(double mean) const {
+    if (options_.validation_share == 0) return 0.0;
+    double sum = 0;
+    for (std::size_t i = 0; i < row_.size(); ++i) {
+      const double each = holdout_weight_.data()[i] * (loss_.data()[i] - next_loss_.data()[i] - mean);
+      sum += each * each;
+    }
+    return kStandardErrors * std::sqrt(sum) / holdout_total_;
+  }
+
   std::size_t patience(std::size_t found) const {
     return options_.patience + static_cast<std::size_t>(options_.patience_per_tree * static_cast<double>(found));
   }
@@ -127,10 +168,10 @@ class BoostingSearch {
   ObliviousTree grow(std::size_t t, std::size_t depth) {
     pick_rows(t);
     const std::size_t some = pick_columns(t);
-    drop_settled_rows();
+    drop_negligible_gradients();
     ObliviousTree out;
     const std::size_t m = sampled_.size();
-    if (is_paired_)
+    if (is_interleaved_)
       paired_blocks_.read(data_, gradients_, bins_, row_.size(), column_.data(), some, sampled_);
     else
       read_sample_bins(some);
@@ -144,10 +185,10 @@ class BoostingSearch {
       const auto ridge = static_cast<float>(std::max(scale_ * options_.ridge, 1e-18));  // its square must be above 0
       const TreeCells cells{start_.size() - 1, start_.data(), order_.data(), gradient_.data(), gradients_, ridge};
       const std::size_t blocks = (some + kCutColumns - 1) / kCutColumns;
-      parallel_for(is_paired_ ? paired_blocks_.blocks() : blocks, [&](std::size_t block, int thread) {
+      parallel_for(is_interleaved_ ? paired_blocks_.blocks() : blocks, [&](std::size_t block, int thread) {
         Aligned<float>& space = scratch_[static_cast<std::size_t>(thread)];
         const std::size_t first = block * kCutColumns;
-        if (is_paired_)
+        if (is_interleaved_)
           paired_blocks_.find_cuts(block, cells, space, best_.data());
         else
           find_cuts(first, std::min(some, first + kCutColumns), cells, space);
@@ -161,7 +202,7 @@ class BoostingSearch {
       out.cut.push_back(most->at);
       const auto k = static_cast<std::size_t>(most - best_.data());
       if (l + 1 == depth) break;
-      if (is_paired_)
+      if (is_interleaved_)
         split_cells(*most, paired_blocks_.near(k));
       else
         split_cells(*most, NearBins<std::uint8_t>{&sample_bin_[k * m], 1, 1, none_of(column_[k])});
@@ -183,7 +224,7 @@ class BoostingSearch {
 
   // The gradients of the sampled rows. Rows that are predicted rightly, and so surely that all of them together would
   // change no score, leave the sample.
-  void drop_settled_rows() {
+  void drop_negligible_gradients() {
     const auto least = static_cast<float>(scale_ / static_cast<double>(sampled_.size()));
     std::size_t count = 0;
     std::uint32_t* some = sampled_.data();
@@ -210,8 +251,8 @@ class BoostingSearch {
       for (std::size_t c = 0; c < gradients_; ++c) {
         const double p = probability_.data()[c * padded_rows_ + i];
         const auto g = static_cast<float>(w * ((y_[i] == c ? 1.0 : 0.0) - p));
-        gradient[is_paired_ ? 2 * c : c] = g;
-        gradient[is_paired_ ? 2 * c + 1 : padded_gradients_ + c] = static_cast<float>(w * p * (1 - p));
+        gradient[is_interleaved_ ? 2 * c : c] = g;
+        gradient[is_interleaved_ ? 2 * c + 1 : padded_gradients_ + c] = static_cast<float>(w * p * (1 - p));
         most = std::max(most, std::abs(g));
       }
       some[count] = i;
@@ -252,6 +293,8 @@ class BoostingSearch {
   void pick_rows(std::size_t t) {
     const std::size_t n = row_.size(), most = std::min(options_.rows, n / 2);
     TB_CALL(sample_half, key_.data(), n, t + (options_.seed << 32), in_sample_.data());
+    if (options_.validation_share > 0)
+      for (std::size_t r = 0; r < n; ++r) in_sample_[r] &= static_cast<std::uint8_t>(1 - is_validation_[r]);
     sampled_.resize(most + 1);  // the last is of no row
     std::size_t i = t * 2 * most % n, count = 0, k = 0;
     for (; k < n && count < most; ++k, i = i + 1 == n ? 0 : i + 1) {
@@ -260,6 +303,7 @@ class BoostingSearch {
     }
     for (; k < n; ++k, i = i + 1 == n ? 0 : i + 1) in_sample_[i] = 0;
     sampled_.resize(count);
+    if (options_.validation_share > 0) return;
     holdout_total_ = TB_CALL(holdout_weights, in_sample_.data(), w_.data(), n, holdout_weight_.data());
   }
 
@@ -311,7 +355,7 @@ class BoostingSearch {
   // --- its values ---
 
   // Fills the values of the leaves, updates all rows, each leave-one-out, and returns by how much the mean log-loss of
-  // the rows outside the sample falls.
+  // the judging rows falls.
   double evaluate(ObliviousTree& one) {
     const std::size_t cuts = one.column.size(), nodes = (std::size_t{2} << cuts) - 1;
     std::fill(node_.begin(), node_.end(), std::uint16_t{0});
@@ -348,19 +392,19 @@ class BoostingSearch {
     std::vector<double>& sum = lane_sums_;
     if (K_ == 2) {
       sum.assign(16 * nodes, 0.0);
-      TB_CALL(paired_counts, node_.data(), y_.data(), w_.data(), probability_.data(), padded_rows_, row_.size(),
-              sum.data());
+      TB_CALL(paired_counts, node_.data(), y_.data(), count_weight_.data(), probability_.data(), padded_rows_,
+              row_.size(), sum.data());
       for (std::size_t k = 0; k < 2 * nodes; ++k) {
         n[k] = all(&sum[k / 2 * 16 + k % 2], 4);
         e[k] = all(&sum[k / 2 * 16 + k % 2 + 2], 4);
       }
       return;
     }
-    for (std::size_t i = 0; i < row_.size(); ++i) n[node_[i] * K_ + y_[i]] += w_[i];
+    for (std::size_t i = 0; i < row_.size(); ++i) n[node_[i] * K_ + y_[i]] += count_weight_[i];
     for (std::size_t c = 0; c < K_; ++c) {
       const double* share = probability_.data() + c * padded_rows_;
       sum.assign(4 * nodes, 0.0);
-      for (std::size_t i = 0; i < row_.size(); ++i) sum[4 * node_[i] + i % 4] += w_[i] * share[i];
+      for (std::size_t i = 0; i < row_.size(); ++i) sum[4 * node_[i] + i % 4] += count_weight_[i] * share[i];
       for (std::size_t v = 0; v < nodes; ++v) e[v * K_ + c] = all(&sum[4 * v], 1);
     }
   }
@@ -401,7 +445,7 @@ class BoostingSearch {
   std::size_t K_;
   std::size_t gradients_, padded_gradients_;  // of two classes one gradient implies the other
   TreeDepth depth_;
-  bool is_paired_;                       // few gradients: paired_blocks_ finds the cuts
+  bool is_interleaved_;                  // few gradients: paired_blocks_ finds the cuts
   double scale_ = 1;                     // of gradients, so that weights of any size fit a float
   std::vector<Aligned<float>> scratch_;  // of each thread
 
@@ -409,10 +453,12 @@ class BoostingSearch {
   std::vector<std::uint32_t> row_, y_;
   std::vector<std::uint64_t> key_;
   std::vector<double> w_, self_weight_, lane_sums_;
+  std::vector<double> count_weight_;  // 0 for validation rows
+  std::vector<std::uint8_t> is_validation_;
   std::size_t padded_rows_ = 0;
   AlignedArray joint_, next_joint_, probability_, next_probability_, observed_, expected_, loss_, next_loss_;
   AlignedArray class_;           // y_ as doubles
-  AlignedArray holdout_weight_;  // 0 for rows of the sample
+  AlignedArray holdout_weight_;  // 0 for rows that do not judge
   double holdout_total_ = 0;
   std::vector<std::uint16_t> node_;
   std::vector<std::uint8_t> missing_;  // a bin was missing: the row left the tree
@@ -426,7 +472,7 @@ class BoostingSearch {
   std::vector<std::uint8_t> sample_bin_;                                              // (columns, sampled rows)
   Aligned<float> gradient_;  // (sampled rows, 2, padded_gradients_): w ([y] - P), and the hessian w P (1 - P)
   std::vector<Cut> best_;
-  PairedBlocks paired_blocks_;
+  InterleavedBlocks paired_blocks_;
 };
 
 }  // namespace

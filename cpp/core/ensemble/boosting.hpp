@@ -6,7 +6,11 @@
 //   value(leaf, c) = learning_rate * log((n + pseudo_count) / (e + pseudo_count))
 // is added to the log joint, from which the next tree starts. The value that a row gets leaves out `self_weight` of the
 // row itself, so that its prediction stays about what a new row would get. Cuts are searched on a sample of at most
-// half of the rows; the tree is kept if the log-loss of the other rows falls.
+// half of the rows; the tree is kept if the log-loss of the other rows falls. With many trees that estimate becomes
+// pessimistic: earlier trees fitted the other rows of a leaf to this row, so that their residuals point against it.
+// Where rows are many, a share of them therefore validates: these rows judge all trees and have no part in them, until
+// the values of the chosen trees are estimated again with all rows. A tree is then kept if it gains more than half of
+// the standard error of its gain.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +31,7 @@ struct BoostingOptions {
   double self_weight = 1.0;        // how much of itself a row's value leaves out
   double patience_per_tree = 0.0;  // … and so many more for each tree that was kept
   std::size_t max_depth = 0;       // up to which the depth follows what gains; at most `depth`: it stays the same
+  double validation_share = 0.0;   // of the rows, by their keys; 0: rows outside the sample of a tree judge it
 };
 
 struct BoostingData {
@@ -47,7 +52,7 @@ struct ObliviousTree {
 
 struct BoostedTrees {
   std::vector<ObliviousTree> trees;
-  double gain = 0;  // by how much the mean log-loss of rows outside the samples fell
+  double gain = 0;  // by how much the mean log-loss of the rows that judged fell
 };
 
 BoostedTrees fit_boosting(const BoostingData& problem, const BoostingOptions& search);

@@ -27,7 +27,7 @@ struct NearBins {
   std::size_t none;  // what takes no part
 };
 
-class PairedBlocks {
+class InterleavedBlocks {
  public:
   // bin: (columns, n); of these, `columns` are looked at, in rows `some`.
   void read(const BoostingData& p, std::size_t gradients, const std::uint8_t* bin, std::size_t n,
@@ -46,7 +46,7 @@ class PairedBlocks {
       to.bins = bins;
       to.cuts = p.ordered[column[k]] ? bins - 1 : bins;
       to.before = p.ordered[column[k]] ? 1.0f : 0.0f;
-      to.few = p.ordered[column[k]] && bins > kFew && m < 2 * bins;
+      to.few = p.ordered[column[k]] && bins > kMinSkippedBins && m < 2 * bins;
       if (to.few) find_used(bin + column[k] * n, some, to);
     }
     // Those of about as many bins are side by side: all are looked at as if they had as many as the first.
@@ -108,7 +108,7 @@ class PairedBlocks {
   }
 
  private:
-  static constexpr std::size_t kFew = 16;  // bins that are not worth to be left out
+  static constexpr std::size_t kMinSkippedBins = 16;  // bins that are not worth to be left out
 
   struct Place {
     std::size_t bins = 0, cuts = 0;

@@ -10,9 +10,9 @@
 namespace tb {
 
 // Some chains, one after another; a node for each list of parents that one of them begins with.
-class ContextTree {
+class ParentTrie {
  public:
-  ContextTree(const Chains& chains, std::size_t first) : chains_(chains), first_(first), node_{{0, 0}}, start_{0} {}
+  ParentTrie(const Chains& chains, std::size_t first) : chains_(chains), first_(first), node_{{0, 0}}, start_{0} {}
 
   // The next chain.
   void add() {
@@ -45,16 +45,16 @@ class ContextTree {
   template <class T>
   void read_node(const Rows<T>& rows, std::size_t k, std::size_t from, std::size_t count,
                  std::uint32_t* configuration) const {
-    const auto [before, view] = node_[k];
+    const auto [parent, view] = node_[k];
     std::uint32_t* here = configuration + k * count;
-    std::copy_n(configuration + before * count, count, here);
+    std::copy_n(configuration + parent * count, count, here);
     const auto column = static_cast<std::size_t>(chains_.views.column[view]);
     step_cells(chains_.views, view, rows.codes + column * rows.n + from, here, count);
   }
 
  private:
   struct Node {
-    std::size_t before, view;
+    std::size_t parent, view;
   };
   const Chains& chains_;
   std::size_t first_;
@@ -64,8 +64,8 @@ class ContextTree {
 };
 
 // All chains in their order, in groups of at most so many nodes (one chain may have more) and chains.
-inline std::vector<ContextTree> context_groups(const Chains& chains, std::size_t nodes, std::size_t most) {
-  std::vector<ContextTree> out;
+inline std::vector<ParentTrie> parent_tries(const Chains& chains, std::size_t nodes, std::size_t most) {
+  std::vector<ParentTrie> out;
   for (std::size_t i = 0; i < chains.count; ++i) {
     if (out.empty() || out.back().nodes() + chains.parents(i) > nodes || i - out.back().first() >= most)
       out.emplace_back(chains, i);

@@ -8,8 +8,8 @@
 
 namespace tb {
 
-constexpr std::size_t kSpan = 4096;  // rows at a time
-constexpr std::size_t kFew = 256;    // rows for which a table of all codes of a byte does not pay
+constexpr std::size_t kSpan = 4096;         // rows at a time
+constexpr std::size_t kMinTableRows = 256;  // rows for which a table of all codes of a byte does not pay
 
 // cell = cell * bins + the bin of the code, for each row; kNoCell where a bin is missing, or was before. Returns
 // whether any is.
@@ -19,7 +19,7 @@ bool step_cells(const Views& views, std::size_t v, const T* code, std::uint32_t*
   const std::size_t levels = views.levels(v);
   const auto bins = static_cast<std::uint32_t>(views.bins[v]);
   if constexpr (sizeof(T) == 1) {
-    if (n < kFew) {
+    if (n < kMinTableRows) {
       bool none = false;
       for (std::size_t r = 0; r < n; ++r) {
         const std::uint32_t b = map[std::min<std::size_t>(code[r], levels)];

@@ -73,7 +73,7 @@ class Adder {
 
   template <class T>
   void add(const T* codes, std::size_t first, std::size_t rows) const {
-    if (rows < kFew || sizeof(Log) != 4) return add_windows(codes, first, rows);
+    if (rows < kMinTableRows || sizeof(Log) != 4) return add_windows(codes, first, rows);
     std::vector<std::uint32_t> odd(rows);
     for (std::size_t i = 0; i < chains_.count; ++i) {
       if (outputs_.scale[i] == 0.0) continue;  // its output has no weight
@@ -133,13 +133,13 @@ class Adder {
   template <class T>
   void add_windows(const T* codes, std::size_t first, std::size_t rows) const {
     Cells<T> cells(codes, n_, first, rows);
-    const std::size_t window = rows < kFew ? kWindow : 1;
+    const std::size_t window = rows < kMinTableRows ? kWindow : 1;
     std::vector<std::uint32_t> cell(window * rows);
     for (std::size_t from = 0; from < chains_.count; from += window) {
       const std::size_t to = std::min(from + window, chains_.count);
       for (std::size_t i = from; i < to; ++i) {
         std::uint32_t* own = cell.data() + (i - from) * rows;
-        if (outputs_.of[i] < 0 || outputs_.scale[i] == 0.0) continue;  // a output without weight is not looked up
+        if (outputs_.of[i] < 0 || outputs_.scale[i] == 0.0) continue;  // an output without weight is not looked up
         if (rows <= kSingle)
           for (std::size_t r = 0; r < rows; ++r) own[r] = cell_of(codes, i, first + r);
         else

@@ -16,7 +16,7 @@ namespace tb {
 namespace {
 
 constexpr double kGain = 0.5;
-constexpr std::size_t kExact = std::size_t{1} << 24;  // whole numbers below it are floats
+constexpr std::size_t kMaxExactFloat = std::size_t{1} << 24;  // whole numbers below it are floats
 constexpr double kAny = 1.0;  // a concentration, where configurations hold nothing and none matters
 
 // The rows that take part, in order.
@@ -88,7 +88,7 @@ class Member {
 
   void grow(const Taking& all, const std::int32_t* candidate, std::int32_t* chosen) {
     row_ = all.row, y_ = all.y, w_ = all.w, share_ = all.share;
-    ones_ = all.ones && all.row.size() < kExact;
+    ones_ = all.ones && all.row.size() < kMaxExactFloat;
     configuration_.assign(row_.size(), 0);
     configurations_ = 1;
     double cells = static_cast<double>(g_.classes);

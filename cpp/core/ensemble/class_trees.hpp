@@ -1,5 +1,4 @@
-// Configurations of classes: one split after the other is chosen by how well the classes of rows left out are
-// predicted.
+// Class trees: oblivious decision trees for P(class | x), grown greedily by leave-one-out log-likelihood.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace tb {
 namespace {
 
 constexpr std::size_t kRows = 256;  // at a time
-constexpr double kLeast = 1e-9;
+constexpr double kMinDivisor = 1e-9;
 
 double product(const double* a, const double* b, std::size_t n) {
   double s[4] = {};
@@ -25,19 +25,36 @@ double product(const double* a, const double* b, std::size_t n) {
 }
 
 // From the mean of a row's class y to that of class k, (k, y): root'root of it, its length, and where the mean of k is.
+// Only of the classes y that some row has.
 struct Between {
-  explicit Between(const LeaveOneOutNormal& t)
-      : toward(t.classes * t.classes * t.columns), apart(t.classes * t.classes), at_mean(t.classes * t.classes) {
+  explicit Between(const LeaveOneOutNormal& t) : place(t.classes, t.classes) {
     const std::size_t K = t.classes, p = t.columns;
-    std::vector<double> step(K * p);
+    std::vector<std::size_t> present;
+    for (std::size_t r = 0; r < t.rows; ++r) place[static_cast<std::size_t>(t.y[r])] = 0;
+    for (std::size_t y = 0; y < K; ++y) {
+      if (place[y] == K) continue;
+      place[y] = present.size();
+      present.push_back(y);
+    }
+    count = present.size();
+    toward.resize(K * count * p);
+    apart.resize(K * count);
+    at_mean.resize(K * count);
+    std::vector<double> step(count * p);
     for (std::size_t k = 0; k < K; ++k) {
-      for (std::size_t y = 0; y < K; ++y) {
-        for (std::size_t j = 0; j < p; ++j) step[y * p + j] = t.mean[k * p + j] - t.mean[y * p + j];
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t j = 0; j < p; ++j) step[i * p + j] = t.mean[k * p + j] - t.mean[present[i] * p + j];
       }
-      solve_normal(t.root + k * p * p, p, step.data(), K, &toward[k * K * p], &apart[k * K]);
-      for (std::size_t y = 0; y < K; ++y) at_mean[k * K + y] = product(&toward[(k * K + y) * p], t.mean + k * p, p);
+      solve_normal(t.root + k * p * p, p, step.data(), count, toward.data() + k * count * p, apart.data() + k * count);
+      for (std::size_t i = k * count; i < (k + 1) * count; ++i) {
+        at_mean[i] = product(toward.data() + i * p, t.mean + k * p, p);
+      }
     }
   }
+  std::size_t at(std::size_t k, std::size_t y) const { return k * count + place[y]; }
+
+  std::size_t count = 0;
+  std::vector<std::size_t> place;
   std::vector<double> toward, apart, at_mean;
 };
 
@@ -47,14 +64,15 @@ void distances(const LeaveOneOutNormal& t, const Between& b, std::size_t first, 
   const std::size_t K = t.classes, p = t.columns;
   for (std::size_t r = first; r < first + rows; ++r, distance += K, left += K) {
     const auto y = static_cast<std::size_t>(t.y[r]);
-    const double unit = t.unit[r], grow = t.n[y] / std::max(t.n[y] - unit, kLeast);
+    const double unit = t.unit[r], grow = t.n[y] / std::max(t.n[y] - unit, kMinDivisor);
     for (std::size_t k = 0; k < K; ++k) {
       const bool own = k == y;
       const double far = -2 * t.half[r * K + k];
-      const double along = product(t.z + r * p, &b.toward[(k * K + y) * p], p) - b.at_mean[k * K + y];
-      const double e = std::max(far + 2 * along + b.apart[k * K + y], 0.0);
+      const std::size_t at = b.at(k, y);
+      const double along = product(t.z + r * p, &b.toward[at * p], p) - b.at_mean[at];
+      const double e = std::max(far + 2 * along + b.apart[at], 0.0);
       const double share = (1 - t.diagonal) * (own ? 1.0 : t.shared) * unit * grow / t.below[k];
-      left[k] = std::max(1 - share * e, kLeast);
+      left[k] = std::max(1 - share * e, kMinDivisor);
       const double other = (far + along) * (far + along);
       distance[k] = own ? grow * grow * e / left[k] : far + share * other / left[k];
     }

@@ -24,15 +24,15 @@ class Points {
 
  private:
   struct Space;
-  void turn(const double* row, double* to) const;
-  void find(const double* row, const float* about, double error, std::size_t most, Space& space, std::int32_t* index,
-            double* distance) const;
+  void whiten(const double* row, double* to) const;
+  void find(const double* row, const float* approximate, double error, std::size_t most, Space& space,
+            std::int32_t* index, double* distance) const;
 
   std::size_t count_, d_, blocks_;
   AlignedArray root_;            // (d, d), column after column; empty for none
   std::vector<double> point_;    // (count, d), turned
   Aligned<float> rough_, half_;  // the same as kernels/neighbors.hpp has it; points to spare are infinitely far away
-  double far_ = 0;               // the longest point
+  double max_norm_ = 0;          // the longest point
 };
 
 }  // namespace tb

@@ -51,7 +51,7 @@ class SplitMix {
 // n log2 n; small whole numbers from a table. most: larger ones hardly come, and a table for them takes its time.
 class NLogN {
  public:
-  explicit NLogN(double most) : table_(most < kTable ? static_cast<std::size_t>(most) + 1 : kTable, 0.0) {
+  explicit NLogN(double most) : table_(most < kTableSize ? static_cast<std::size_t>(most) + 1 : kTableSize, 0.0) {
     for (std::size_t n = 1; n < table_.size(); ++n)
       table_[n] = static_cast<double>(n) * std::log2(static_cast<double>(n));
   }
@@ -63,7 +63,7 @@ class NLogN {
   }  // a difference may be a rounding below 0
 
  private:
-  static constexpr std::size_t kTable = 1 << 14;
+  static constexpr std::size_t kTableSize = 1 << 14;
   std::vector<double> table_;
 };
 

@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::size_t kCache = std::size_t{1} << 16;  // floats of a block's terms: two such blocks lie in half a MiB
 constexpr std::size_t kMostRows = 512;
-constexpr int kHalvings = 12;
-constexpr double kEnough = 1e-6;
+constexpr int kMaxBacktracks = 12;
+constexpr double kTolerance = 1e-6;
 
-std::size_t rows_of_block(const WeightRows& p) {
+std::size_t rows_of_block(const StackingData& p) {
   const std::size_t fit = kCache / std::max<std::size_t>(p.terms * p.classes, 1) / kWeightLanes * kWeightLanes;
   return std::clamp(fit, kWeightLanes, kMostRows);
 }
 
 // Does the row take part? Throws for what nobody can answer.
-bool takes_part(const WeightRows& p, std::size_t t) {
+bool takes_part(const StackingData& p, std::size_t t) {
   constexpr double most = 1e300;  // differences must stay finite
   for (std::size_t c = 0; c < p.classes; ++c) {
     const double s = p.start[t * p.classes + c];
@@ -49,7 +49,7 @@ struct Workspace {
     to.across = to.between + padded * padded;
     to.classes = to.across + terms * classes;
     to.share = doubles.data();
-    to.surplus = to.share + all;
+    to.residual = to.share + all;
     to.weight = floats.data();
     to.lean = to.weight + all;
     to.root = to.lean + all;
@@ -87,15 +87,15 @@ std::vector<double> solved(const std::vector<double>& H, const std::vector<doubl
 
 class Newton {
  public:
-  Newton(const StackingSearch& data, Half half, const WeightPull& pull)
+  Newton(const StackingProblem& data, Fold half, const RidgePenalty& pull)
       : data_(data),
         p_(pull),
         D_(data.terms_),
         K_(data.classes_),
         rows_(data.rows_),
         padded_((D_ + kWeightTile - 1) / kWeightTile * kWeightTile),
-        from_(half == Half::second ? data.split_ : 0),
-        to_(half == Half::first ? data.split_ : data.blocks_) {
+        from_(half == Fold::second ? data.split_ : 0),
+        to_(half == Fold::first ? data.split_ : data.blocks_) {
     joint_ = AlignedArray((to_ - from_) * rows_ * K_);
     move_ = AlignedArray((to_ - from_) * rows_ * K_);
     for (std::size_t b = from_; b < to_; ++b) total_ += data.each_[b];
@@ -116,7 +116,7 @@ class Newton {
     while (out_.taken < steps && to_ > from_) {
       const double fall = step(whole);
       if (fall > 0) ++out_.taken, whole -= fall;
-      if (!(fall > kEnough * total_)) break;
+      if (!(fall > kTolerance * total_)) break;
     }
     return std::move(out_);
   }
@@ -149,7 +149,7 @@ class Newton {
     parallel_for(to_ - from_,
                  [&](std::size_t b, int) { TB_CALL(weight_move, block(b), s.data(), s.data() + D_, move(b)); });
     double size = 1.0;
-    for (int halving = 0; halving <= kHalvings; ++halving, size /= 2) {
+    for (int halving = 0; halving <= kMaxBacktracks; ++halving, size /= 2) {
       std::vector<double> v = out_.v, b = out_.b;
       for (std::size_t d = 0; d < D_; ++d) {
         v[d] += size * s[d];
@@ -216,7 +216,7 @@ class Newton {
         held[d] = more = true;
       }
       if (more) continue;
-      std::size_t free = n;  // the one held at 0 that would rise most gladly, now that others are held
+      std::size_t free = n;  // release the one with the most negative reduced gradient
       double most = -1e-9;
       for (std::size_t i = 0; i < D_; ++i) {
         if (!held[i]) continue;
@@ -246,8 +246,8 @@ class Newton {
     return out;
   }
 
-  const StackingSearch& data_;
-  const WeightPull& p_;
+  const StackingProblem& data_;
+  const RidgePenalty& p_;
   std::size_t D_, K_, rows_, padded_, from_, to_;  // rows_: of a block; blocks [from_, to_)
   AlignedArray joint_, move_;                      // [block][class][row]
   double total_ = 0.0;                             // weight of the rows
@@ -255,7 +255,8 @@ class Newton {
   Weights out_;
 };
 
-StackingSearch::StackingSearch(const WeightRows& p) : terms_(p.terms), classes_(p.classes), rows_(rows_of_block(p)) {
+StackingProblem::StackingProblem(const StackingData& p)
+    : terms_(p.terms), classes_(p.classes), rows_(rows_of_block(p)) {
   std::vector<std::uint32_t> row[2];
   for (std::size_t t = 0; t < p.rows; ++t) {
     if (!takes_part(p, t)) continue;
@@ -288,12 +289,12 @@ StackingSearch::StackingSearch(const WeightRows& p) : terms_(p.terms), classes_(
   });
 }
 
-WeightBlock StackingSearch::block(std::size_t b, const double* joint) const {
+WeightBlock StackingProblem::block(std::size_t b, const double* joint) const {
   return {terms_, classes_,       rows_,         term_->data() + b * rows_ * classes_ * terms_,
           joint,  &y_[b * rows_], &w_[b * rows_]};
 }
 
-void StackingSearch::pack(std::size_t b, const WeightRows& p, const std::vector<std::uint32_t>& row) {
+void StackingProblem::pack(std::size_t b, const StackingData& p, const std::vector<std::uint32_t>& row) {
   const std::size_t K = classes_, count = row.size();
   std::vector<std::uint8_t> open(count * K);
   bool all = true;
@@ -314,18 +315,18 @@ void StackingSearch::pack(std::size_t b, const WeightRows& p, const std::vector<
   }
 }
 
-void StackingSearch::at(std::size_t b, const double* v, const double* bias, double* joint) const {
+void StackingProblem::at(std::size_t b, const double* v, const double* bias, double* joint) const {
   TB_CALL(weight_move, block(b, joint), v, bias, joint);
   const double* start = start_.data() + b * rows_ * classes_;
   for (std::size_t i = 0; i < rows_ * classes_; ++i) joint[i] += start[i];
 }
 
-Weights StackingSearch::fit(Half half, const WeightPull& pull, std::size_t steps) const {
+Weights StackingProblem::fit(Fold half, const RidgePenalty& pull, std::size_t steps) const {
   return Newton(*this, half, pull).run(steps);
 }
 
-double StackingSearch::loss(Half half, const double* v, const double* b) const {
-  const std::size_t from = half == Half::second ? split_ : 0, to = half == Half::first ? split_ : blocks_;
+double StackingProblem::loss(Fold half, const double* v, const double* b) const {
+  const std::size_t from = half == Fold::second ? split_ : 0, to = half == Fold::first ? split_ : blocks_;
   std::vector<double> part(to - from);
   parallel_for(part.size(), [&](std::size_t at_block, int) {
     AlignedArray joint(rows_ * classes_), still(rows_ * classes_);

@@ -1,5 +1,5 @@
-// Weights of the terms of a log-linear classifier, for instance of the members of an ensemble, by a damped Newton's
-// method.
+// Stacking: ridge-penalised multinomial logistic regression on the terms (meta-features) of an ensemble, by damped
+// Newton steps; an active set keeps bounded weights from falling below 0.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace tb {
 
 // J_tc = start_tc + b_c + sum_d v_d term_dtc; wanted are the v and b with the least
 //   sum_t w_t (log sum_c exp J_tc - J_t,y) + 1/2 sum_d ridge_d (v_d - centre_d)^2 + 1/2 bias_ridge sum_c b_c^2
-struct WeightRows {
+struct StackingData {
   std::size_t terms, rows, classes;
   const float* term;      // (terms, rows, classes), finite; what all classes of a row have in common does not matter
   const std::int32_t* y;  // rows; below 0: the row takes no part
   const double* w;        // rows, or null
   const double* start;    // (rows, classes), finite or -inf: a class that the row cannot have. Rows whose y is such a
                           // class take no part.
-  const bool* second;     // rows, or null: which are of the second half
+  const bool* second;     // rows, or null: which are in the second fold
 };
 
-struct WeightPull {
+struct RidgePenalty {
   const double* centre;  // terms
   const double* ridge;   // terms
   double bias_ridge;
@@ -38,19 +38,19 @@ struct Weights {
   std::size_t taken = 0;  // steps
 };
 
-enum class Half { first, second, both };
+enum class Fold { first, second, both };
 
 // A copy of the terms, sorted into blocks once for many searches. Terms in which classes differ by more than 1e9 count
 // as if it were 1e9.
-class StackingSearch {
+class StackingProblem {
  public:
-  explicit StackingSearch(const WeightRows& rows);
+  explicit StackingProblem(const StackingData& rows);
 
-  // Of the rows of a half. At most so many steps; fewer once a step lowers the whole by less than a millionth of the
-  // rows' weight.
-  Weights fit(Half half, const WeightPull& pull, std::size_t steps) const;
+  // Fits the rows of a fold. At most so many Newton steps; fewer once one lowers the penalised loss by less than a
+  // millionth of the rows' weight.
+  Weights fit(Fold half, const RidgePenalty& pull, std::size_t steps) const;
   // The first sum, at v (terms) and b (classes).
-  double loss(Half half, const double* v, const double* b) const;
+  double loss(Fold half, const double* v, const double* b) const;
 
   std::size_t terms() const { return terms_; }
   std::size_t classes() const { return classes_; }
@@ -58,7 +58,7 @@ class StackingSearch {
  private:
   friend class Newton;
   WeightBlock block(std::size_t b, const double* joint) const;
-  void pack(std::size_t b, const WeightRows& from, const std::vector<std::uint32_t>& row);
+  void pack(std::size_t b, const StackingData& from, const std::vector<std::uint32_t>& row);
   // joint [block][class][row]: J of block b, at its place
   void at(std::size_t b, const double* v, const double* bias, double* joint) const;
 

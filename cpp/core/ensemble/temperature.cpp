@@ -32,7 +32,7 @@ TemperatureLoss::TemperatureLoss(const double* prior, const double* likelihood, 
   const std::size_t room =
       blocks_ ? (blocks_ - 1) * kBlock + (last + kTemperatureLanes - 1) / kTemperatureLanes * kTemperatureLanes : 0;
   prior_ = AlignedArray(room * classes);
-  more_ = AlignedArray(room * classes);
+  likelihood_ = AlignedArray(room * classes);
   own_.assign(room, 0.0);
   w_.assign(room, 0.0);
   for (std::size_t i = 0; i < room; ++i) {
@@ -46,7 +46,7 @@ TemperatureLoss::TemperatureLoss(const double* prior, const double* likelihood, 
       const double more = real ? l[c] - l[own] : 0.0;
       const bool open = !real || std::isfinite(p[c] + more);
       prior_.data()[at + c * wide] = !real ? 0.0 : open ? p[c] : -std::numeric_limits<double>::infinity();
-      more_.data()[at + c * wide] = open ? more : 0.0;
+      likelihood_.data()[at + c * wide] = open ? more : 0.0;
       flat_ = flat_ && (!open || more == 0.0);
     }
     if (!real) continue;
@@ -62,7 +62,7 @@ TemperatureSums TemperatureLoss::at(double beta) const {
     const TemperatureRows rows{wide,
                                classes_,
                                prior_.data() + first * classes_,
-                               more_.data() + first * classes_,
+                               likelihood_.data() + first * classes_,
                                own_.data() + first,
                                w_.data() + first};
     TB_CALL(temperature_sums, rows, beta, part[b]);
@@ -75,8 +75,8 @@ TemperatureSums TemperatureLoss::at(double beta) const {
 
 TemperatureLoss::Best TemperatureLoss::best(const Search& s) const {
   const auto whole = [&](double beta) {
-    const double far = std::log(beta / s.to);
-    return at(beta).loss + s.pull / 2 * far * far;
+    const double far = std::log(beta / s.centre);
+    return at(beta).loss + s.penalty / 2 * far * far;
   };
   const auto or_one = [&](double beta) {
     const double found = whole(beta) < whole(1.0) ? beta : 1.0;
@@ -85,19 +85,19 @@ TemperatureLoss::Best TemperatureLoss::best(const Search& s) const {
   const auto slope = [&](double beta, double& second) {
     const TemperatureSums sums = at(beta);
     const double first = beta * sums.mean;
-    second = first + beta * beta * sums.variance + s.pull;
-    return first + s.pull * std::log(beta / s.to);
+    second = first + beta * beta * sums.variance + s.penalty;
+    return first + s.penalty * std::log(beta / s.centre);
   };
-  if (flat_) return {s.to, at(s.to).loss};
-  double second = 0, low = std::log(s.least), high = std::log(s.most), here = 0.0;
-  if (slope(s.most, second) <= 0) return or_one(s.most);
-  if (slope(s.least, second) >= 0) return or_one(s.least);
+  if (flat_) return {s.centre, at(s.centre).loss};
+  double second = 0, low = std::log(s.min_beta), high = std::log(s.max_beta), here = 0.0;
+  if (slope(s.max_beta, second) <= 0) return or_one(s.max_beta);
+  if (slope(s.min_beta, second) >= 0) return or_one(s.min_beta);
   for (std::size_t step = 0; step < s.steps; ++step) {
     const double first = slope(std::exp(here), second);
     (first < 0 ? low : high) = here;
     double next = second > 0 ? here - first / second : low;
     if (!(low < next && next < high)) next = 0.5 * (low + high);
-    if (first == 0 || std::abs(next - here) <= s.enough) break;
+    if (first == 0 || std::abs(next - here) <= s.tolerance) break;
     here = next;
   }
   return or_one(std::exp(here));

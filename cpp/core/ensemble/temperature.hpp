@@ -22,15 +22,15 @@ class TemperatureLoss {
   TemperatureSums at(double beta) const;
 
   struct Search {
-    double least, most;  // of beta
-    double pull, to;     // the loss has pull / 2 log^2(beta / to) besides
-    double enough;       // change of log beta
+    double min_beta, max_beta;
+    double penalty, centre;  // the loss has penalty / 2 log^2(beta / centre) besides
+    double tolerance;        // of log beta
     std::size_t steps;
   };
   struct Best {
     double beta, loss;  // loss: of the rows alone
   };
-  // The beta with the least loss; `to` if no row says anything of it. The loss is convex in beta, and its slope
+  // The beta with the least loss; `centre` if no row says anything of it. The loss is convex in beta, and its slope
   //   sum w (E[L] - L_y),   L the log-likelihoods, the mean over P(class | x),
   // never falls: Newton's steps in log beta, kept between the last two points where the slope had different signs.
   Best best(const Search& search) const;
@@ -38,7 +38,7 @@ class TemperatureLoss {
  private:
   std::size_t classes_, blocks_ = 0;
   bool flat_ = true;
-  AlignedArray prior_, more_;  // [block][class][row]
+  AlignedArray prior_, likelihood_;  // [block][class][row]
   std::vector<double> own_, w_;
 };
 

@@ -14,9 +14,9 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kBlock = 48;     // rows that are finished together
-constexpr std::size_t kSmall = 128;    // columns: fewer are not worth a second thread
-constexpr std::size_t kTogether = 12;  // panels, one task
+constexpr std::size_t kBlock = 48;           // rows that are finished together
+constexpr std::size_t kSerialColumns = 128;  // columns: fewer are not worth a second thread
+constexpr std::size_t kTaskPanels = 12;      // panels, one task
 
 // Cholesky and forward substitution in one sweep over blocks J of rows, in place. Before J's turn, of the rows
 // from J on,
@@ -30,7 +30,7 @@ class Sweep {
   Sweep(double* m, std::size_t d, bool threaded)
       : m_(m),
         d_(d),
-        threaded_(threaded && d >= kSmall),
+        threaded_(threaded && d >= kSerialColumns),
         panel_(TB_CALL(panel_width)),
         panels_((d + panel_ - 1) / panel_),
         block_((kBlock + panel_ - 1) / panel_ * panel_),
@@ -45,13 +45,13 @@ class Sweep {
       if (!TB_CALL(root_of_block, m_ + from * (d_ + 1), d_, size, upper_.data(), inverse_.data() + from)) {
         return std::numeric_limits<double>::quiet_NaN();
       }
-      each((panels_ + kTogether - 1) / kTogether,
-           [&](std::size_t i) { solve(i * kTogether, std::min(panels_, (i + 1) * kTogether), from, size); });
+      each((panels_ + kTaskPanels - 1) / kTaskPanels,
+           [&](std::size_t i) { solve(i * kTaskPanels, std::min(panels_, (i + 1) * kTaskPanels), from, size); });
       const Pack z{z_.data(), size, size, d_};
       const std::size_t next = (from + size) / panel_, last = from + size == d_ ? next : panels_;
-      each((last - next + kTogether - 1) / kTogether, [&](std::size_t i) {
-        const std::size_t to = last - i * kTogether;  // the longest first
-        TB_CALL(add_products, z, std::max(next + kTogether, to) - kTogether, to, m_, nullptr);
+      each((last - next + kTaskPanels - 1) / kTaskPanels, [&](std::size_t i) {
+        const std::size_t to = last - i * kTaskPanels;  // the longest first
+        TB_CALL(add_products, z, std::max(next + kTaskPanels, to) - kTaskPanels, to, m_, nullptr);
       });
     }
     double sum = 0.0;
@@ -130,7 +130,7 @@ Root root(double* s, std::size_t d, const double* unit, bool threaded) {
 void roots(std::size_t count, std::size_t d, double* s, const double* unit, Root* out) {
   const bool alone = count < static_cast<std::size_t>(threads());
   const auto one = [&](std::size_t k, int) { out[k] = root(s + k * d * d, d, unit + k * d, alone); };
-  if (alone || d < kSmall / 4) {
+  if (alone || d < kSerialColumns / 4) {
     for (std::size_t k = 0; k < count; ++k) one(k, 0);
   } else {
     parallel_for(count, one);
@@ -142,7 +142,7 @@ void solve_normal(const double* factor, std::size_t d, const double* a, std::siz
   const auto one = [&](std::size_t k, int) {
     TB_CALL(normal_equations, factor, d, a + k * d, 1, weight + k * d, square + k);
   };
-  if (count * d * d < kSmall * kSmall) {
+  if (count * d * d < kSerialColumns * kSerialColumns) {
     for (std::size_t k = 0; k < count; ++k) one(k, 0);
   } else {
     parallel_for(count, one);

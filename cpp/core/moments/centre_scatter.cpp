@@ -11,8 +11,8 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSmall = 32768;  // cells: fewer are not worth a second thread
-constexpr std::size_t kStripe = 64;    // rows of a matrix, one task
+constexpr std::size_t kSerialCells = 32768;  // cells: fewer are not worth a second thread
+constexpr std::size_t kStripe = 64;          // rows of a matrix, one task
 
 // Rows [from, to) of the matrix of class c (of all classes if pooled).
 struct Stripe {
@@ -27,7 +27,7 @@ void for_stripes(const ScatterShape& shape, double* s, const std::function<void(
     const std::size_t c = i / per_matrix, from = i % per_matrix * kStripe;
     body({s + c * d * d, c, from, std::min(d, from + kStripe)}, i);
   };
-  if (count * kStripe * d < kSmall) {
+  if (count * kStripe * d < kSerialCells) {
     for (std::size_t i = 0; i < count; ++i) task(i, 0);
   } else {
     parallel_for(count, task);

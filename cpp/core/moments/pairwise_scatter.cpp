@@ -12,9 +12,9 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSmall = 32768;           // cells: fewer are not worth a second thread
+constexpr std::size_t kSerialCells = 32768;     // cells: fewer are not worth a second thread
 constexpr std::size_t kBatchBytes = 16u << 20;  // packed rows, once as numbers and once as presence
-constexpr std::size_t kTogether = 6;            // panels that share what they are multiplied with while it is in cache
+constexpr std::size_t kSharedPanels = 6;        // panels that share what they are multiplied with while it is in cache
 
 class PairwiseScatter {
  public:
@@ -28,7 +28,7 @@ class PairwiseScatter {
         a_(mean),
         low_(low),
         c_(s),
-        threaded_(t.x.n * d_ >= kSmall) {
+        threaded_(t.x.n * d_ >= kSerialCells) {
     for (double* out : {n, mean, low, s}) std::fill_n(out, t.classes * d_ * d_, 0.0);
   }
 
@@ -77,9 +77,10 @@ class PairwiseScatter {
     }
     const std::size_t classes = first.size();
     first.push_back(spans.size());
-    const std::size_t groups = (panels_ + kTogether - 1) / kTogether;
+    const std::size_t groups = (panels_ + kSharedPanels - 1) / kSharedPanels;
     each(classes * groups, [&](std::size_t task, int) {
-      const std::size_t p = task % groups * kTogether, end = std::min(panels_, p + kTogether), k = task / groups;
+      const std::size_t p = task % groups * kSharedPanels, end = std::min(panels_, p + kSharedPanels),
+                        k = task / groups;
       for (std::size_t i = first[k]; i < first[k + 1]; ++i) {
         const Span& span = spans[i];
         const std::size_t at = span.from * panels_ * panel_, to = rows.cls(span)[0] * d_ * d_;

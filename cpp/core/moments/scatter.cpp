@@ -9,7 +9,7 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSmall = 32768;             // cells: fewer are not worth a second thread
+constexpr std::size_t kSerialCells = 32768;       // cells: fewer are not worth a second thread
 constexpr std::size_t kChunks = 32;               // pieces of the table, each with sums of its own
 constexpr std::size_t kPrivateBytes = 48u << 20;  // all those sums together, if as many threads work
 
@@ -40,7 +40,7 @@ class Scatter {
 
   double run() {
     const std::size_t bytes = matrices_ * d_ * d_ * sizeof(double);
-    if (t_.x.n * d_ < kSmall)
+    if (t_.x.n * d_ < kSerialCells)
       add_chunk_to_total();
     else if (bytes * kChunks <= kPrivateBytes)
       by_rows();
@@ -109,7 +109,7 @@ class Scatter {
 
   // Few classes and columns: every thread has sums of its own, and adds them to the total chunk by chunk, in order.
   void by_rows() {
-    const std::size_t least = std::max({std::size_t{512}, kSmall / d_, 128 * matrices_});
+    const std::size_t least = std::max({std::size_t{512}, kSerialCells / d_, 128 * matrices_});
     const std::size_t rows = std::max(least, (t_.x.n + kChunks - 1) / kChunks);
     const std::size_t chunks = (t_.x.n + rows - 1) / rows;
     if (chunks == 1) return add_chunk_to_total();

@@ -70,9 +70,7 @@ void AveragedCell::laplace_start(std::size_t cell) {
 
 double AveragedCell::log_scale(std::size_t c) const {
   if (m_.concentration || !(m_.class_weight[c] > 0.0)) return 0.0;
-  double sum = 0.0;
-  for (std::size_t k = 0; k < m_.classes; ++k) sum += m_.class_weight[k];
-  return std::log(less(sum, removed_.all)) - std::log(less(m_.class_weight[c], removed_.own));
+  return std::log(less(m_.all_weight, removed_.all)) - std::log(less(m_.class_weight[c], removed_.own));
 }
 
 void AveragedCell::fill(std::size_t cell, const Met* met) {

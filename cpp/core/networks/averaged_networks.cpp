@@ -42,6 +42,7 @@ void sort_few(std::int32_t* column, std::size_t m, Before before) {
 
 void AveragedCounts::check() {
   const char* message = "the tables must be all sets of 2 to order + 1 columns, in lexicographic order";
+  all_weight = std::accumulate(class_weight, class_weight + classes, 0.0);
   first.assign(1, 0);
   for (std::size_t j = 0; j < d(); ++j) first.push_back(first.back() + static_cast<std::size_t>(tables.size[j]));
   start.assign(order + 3, 0);

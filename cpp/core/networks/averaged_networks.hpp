@@ -9,6 +9,12 @@
 //   back-off   P_l(x_k | c, s_1 .. s_l) = (n(c, s_1 .. s_l, x_k) + a_l[k] P_(l-1)) / (n_k(c, s_1 .. s_l) + a_l[k]),
 //              parents in the order of their ranks;  Q(s | c) = P0(s_1 | c) P1(s_2 | c, s_1) ...
 // 0 / 0 stands for its limit as the smoothing goes to 0: the even share, or the estimate with a parent fewer.
+//
+// core/ensemble/back_off_chains.hpp estimates the same kind of probabilities, and is no replacement: all sets of
+// parents share tables of counts here, and a row multiplies probabilities where a chain looks up a logarithm of its
+// own. AODE as chains holds twice the counts and scores 20,000 rows of 12 columns in 28 ms instead of 4, of 30 columns
+// in 150 ms instead of 11 (CPU time, least of five, AVX-512). Chains in turn choose any parents, read columns through
+// bins and take rows out of their own counts, which networks of all sets cannot.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +43,7 @@ struct AveragedCounts {
   // Set by check():
   std::vector<std::size_t> first;    // the first level of each column; then all levels
   std::vector<std::size_t> start;    // the first table of m columns
+  double all_weight = 0.0;           // of all classes
   std::vector<Bundle> bundles = {};  // of all columns, those of few levels together
   std::size_t entries = 0;           // of a table of probabilities: levels, a missing value, the tables of bundles
   // Set by compile(), if it was called; the first two if they are not too many:

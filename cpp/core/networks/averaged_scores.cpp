@@ -25,9 +25,11 @@ class ScoreBlock {
 
   void run(std::size_t begin, std::size_t rows, const double* weight, double min_count, double* out) {
     rows_.read(begin, rows);
+    total_.clear();
     for (std::size_t c0 = 0; c0 < m_.classes; c0 += lanes_) {
       AveragedCell cell(m_, c0, removed_);
       clear();
+      at_ = 0;
       std::vector<std::int32_t> set(m_.order);
       std::iota(set.begin(), set.end(), 0);
       for (std::size_t i = 0; m_.order <= m_.d() && (i == 0 || next_set(set, m_.d())); ++i) {
@@ -60,7 +62,8 @@ class ScoreBlock {
     std::size_t rows = 0;
     used_.clear();
     for (const AveragedRows::Group& g : groups) {
-      if (!(less(cell.total(g.key), removed_.all) >= min_count)) continue;
+      if (at_ == total_.size()) total_.push_back(cell.total(g.key));  // with the first classes: the same for all
+      if (!(less(total_[at_++], removed_.all) >= min_count)) continue;
       const std::uint32_t* row = rows_.row() + g.from;
       const Met* met = rows_.met(row, g.count);
       cell.fill(g.key, met);
@@ -119,6 +122,8 @@ class ScoreBlock {
   bool even_;                   // all weights are 0 or 1: their sums are exact in any order
   double for_all_ = 0.0;        // what every row of the block has beside weight_
   std::vector<AveragedRows::Group> used_;
+  std::vector<double> total_;  // n(cell) of each group of each set, in the order of `run`
+  std::size_t at_ = 0;
 };
 
 // Each block makes its own tables of probabilities: as few blocks as memory allows, but one for each thread unless they

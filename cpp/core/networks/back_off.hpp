@@ -3,7 +3,7 @@
 //   P(x | …) = (n + a P₋) / (total + a),   P₋ the estimate with a parent less, a its concentration; P₋ if nothing is
 //   there.
 //
-// Laplace's correction is the same with an even P₋ = 1 / v and a = alpha v. A row is left out by taking what it has in
+// Laplace smoothing is the same with an even P₋ = 1 / v and a = alpha v. A row is left out by taking what it has in
 // the counts from n and from total. The loops of kernels/averaged.cpp (fill_cell) and kernels/back_off_chains.cpp
 // (fold_order, fold_lifts) are the same formula for many cells at once; core/networks/concentrations.hpp sums its
 // logarithms over cells that are left out, by which concentrations are chosen.

@@ -38,10 +38,10 @@ class ConcentrationSearch {
   void add(double weight, double above, double below, double prior) {
     any_ = true;
     if (weight == 1.0 && together_ && below < kMostBelow && prior >= kLeastShare) {
-      if (one_.add(above, below, prior) == kTogether) judge_ones();
+      if (one_.add(above, below, prior) == kCachedCells) judge_ones();
     } else {
       weight_[other_.count] = weight;
-      if (other_.add(above, below, prior) == kTogether) judge_others();
+      if (other_.add(above, below, prior) == kCachedCells) judge_others();
     }
   }
 
@@ -70,12 +70,12 @@ class ConcentrationSearch {
     }
     any_ = any_ || count > 0;
     for (std::size_t i = 0; i < count;) {
-      const std::size_t room = std::min(count - i, kTogether - one_.count);
+      const std::size_t room = std::min(count - i, kCachedCells - one_.count);
       std::copy_n(above + i, room, one_.above + one_.count);
       std::copy_n(below + i, room, one_.below + one_.count);
       std::copy_n(prior + i, room, one_.prior + one_.count);
       i += room, one_.count += room;
-      if (one_.count == kTogether) judge_ones();
+      if (one_.count == kCachedCells) judge_ones();
     }
   }
 
@@ -90,11 +90,11 @@ class ConcentrationSearch {
   }
 
  private:
-  static constexpr double kRounding = 1e-11;     // relative, of sums over the same rows in another order
-  static constexpr std::size_t kTogether = 512;  // what is read again for each concentration lies in the first cache
+  static constexpr double kRounding = 1e-11;        // relative, of sums over the same rows in another order
+  static constexpr std::size_t kCachedCells = 512;  // what is read again for each concentration lies in the first cache
 
   struct Judges {
-    double above[kTogether], below[kTogether], prior[kTogether];
+    double above[kCachedCells], below[kCachedCells], prior[kCachedCells];
     std::size_t count = 0;
 
     std::size_t add(double a, double b, double p) {
@@ -133,10 +133,10 @@ class ConcentrationSearch {
 
   Grid grid_;
   std::vector<double> sum_;
-  bool together_;             // the grid is one that add_log_shares takes
-  bool any_ = false;          // row came
-  Judges one_, other_;        // rows of weight 1, whose logarithms can be taken together, and the others
-  double weight_[kTogether];  // of the others
+  bool together_;                // the grid is one that add_log_shares takes
+  bool any_ = false;             // row came
+  Judges one_, other_;           // rows of weight 1, whose logarithms can be taken together, and the others
+  double weight_[kCachedCells];  // of the others
 };
 
 }  // namespace tb

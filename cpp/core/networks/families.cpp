@@ -41,6 +41,30 @@ void share(const std::int32_t* group, std::size_t classes, double* n) {
   for (std::size_t c = 0; c < classes; ++c) n[c] = sum[static_cast<std::size_t>(group[c])];
 }
 
+// The count of a row's value and of all values of the child in its cell, of one class.
+struct Cell {
+  double n = 0.0, total = 0.0;
+};
+
+// Where a row's values lie in a table, but for the child's, and how far apart the child's are.
+struct Line {
+  std::size_t first, stride = 1;
+};
+
+Line line_of(const Tables& tables, std::size_t t, std::int32_t child, const std::int64_t* code) {
+  Line out{tables.offset[t]};
+  std::size_t stride = 1;
+  for (std::size_t i = tables.order(t); i-- > 0;) {
+    const std::int32_t j = tables.columns(t)[i];
+    if (j == child)
+      out.stride = stride;
+    else
+      out.first += static_cast<std::size_t>(code[j]) * stride;
+    stride *= size_of(tables, j);
+  }
+  return out;
+}
+
 }  // namespace
 
 Level read_level(const Counts& counts, const Tables& tables, const Families& families, std::size_t f, std::size_t l) {
@@ -172,13 +196,51 @@ void family_logs(const Counts& counts, const Tables& tables, const Families& fam
     if (concentration) {
       const std::vector<Level> levels = family_levels(counts, tables, families, f, smoothing, concentration);
       for (const double p : levels.back().p) *to++ = std::log(p);
-    } else {  // Laplace's correction does not look at fewer parents
+    } else {  // Laplace smoothing does not look at fewer parents
       Level level = read_level(counts, tables, families, f, families.parents(f));
       const std::int32_t j = families.child[f];
       laplace(level, counts.classes, size_of(tables, j), smoothing.alpha, smoothing.levels[j]);
       for (const double p : level.p) *to++ = std::log(p);
     }
   });
+}
+
+void family_row(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
+                const double* concentration, const std::int64_t* code, double* out) {
+  const std::size_t K = counts.classes;
+  std::vector<std::size_t> start(tables.d + 1, 0);
+  for (std::size_t j = 0; j < tables.d; ++j) start[j + 1] = start[j] + static_cast<std::size_t>(tables.size[j]);
+  std::fill_n(out, K, 0.0);
+  std::vector<double> p(K);
+  for (std::size_t f = 0; f < families.count; ++f) {
+    const std::int32_t j = families.child[f];
+    const std::size_t size = size_of(tables, j), parents = families.parents(f), x = static_cast<std::size_t>(code[j]);
+    const double levels = smoothing.levels[j];
+    for (std::size_t l = concentration ? 0 : parents; l <= parents; ++l) {
+      const std::int64_t parent = families.parent_start[f] + static_cast<std::int64_t>(l) - 1;
+      const Line line = l ? line_of(tables, static_cast<std::size_t>(families.table[parent]), j, code)
+                          : Line{start[static_cast<std::size_t>(j)]};
+      for (std::size_t c = 0; c < K; ++c) {
+        const auto of_class = [&](std::size_t k, std::size_t cell) {
+          return l ? counts.joint(k, cell) : counts.single[k * start.back() + cell];
+        };
+        const auto at = [&](std::size_t v) {
+          const std::size_t cell = line.first + v * line.stride;
+          if (!families.group) return of_class(c, cell);
+          const std::int32_t* group = families.group + f * K;
+          double sum = 0;
+          for (std::size_t k = 0; k < K; ++k) sum += group[k] == group[c] ? of_class(k, cell) : 0.0;
+          return sum;
+        };
+        Cell cell{at(x)};
+        for (std::size_t v = 0; v < size; ++v) cell.total += at(v);
+        p[c] = l && concentration
+                   ? backed_off(cell.n, cell.total, p[c], concentration[parent])
+                   : backed_off(cell.n, cell.total, 1.0 / std::max(levels, 1.0), smoothing.alpha * levels);
+      }
+    }
+    for (std::size_t c = 0; c < K; ++c) out[c] += std::log(p[c]);
+  }
 }
 
 }  // namespace tb

@@ -71,6 +71,10 @@ void family_concentrations(const Counts& counts, const Tables& tables, const Fam
 // log P of the full families, one after another: (cells, classes). offset: where each begins, in cells.
 void family_logs(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
                  const double* concentration, const std::size_t* offset, double* out);
+// log P(row | class) of a row without missing values, the same bits as by family_logs: only the cells of the row are
+// read. code: of each column.
+void family_row(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
+                const double* concentration, const std::int64_t* code, double* out);
 std::vector<std::size_t> family_offsets(const Tables& tables, const Families& families);
 
 }  // namespace tb

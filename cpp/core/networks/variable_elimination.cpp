@@ -9,10 +9,10 @@
 namespace tb {
 namespace {
 
-// A table is scaled by a power of two when its largest number of a class is below kSmall. A number below kLeast stands
-// for one of which too much may have been lost: a product that fell to zero was below 2^-1022, and what is left of
-// such a sum has all its digits.
-constexpr double kSmall = 0x1p-200, kLeast = 0x1p-700;
+// A table is scaled by a power of two when its largest number of a class is below kRescaleBelow. A number below
+// kMinScale stands for one of which too much may have been lost: a product that fell to zero was below 2^-1022, and
+// what is left of such a sum has all its digits.
+constexpr double kRescaleBelow = 0x1p-200, kMinScale = 0x1p-700;
 
 constexpr std::size_t kLargeRoom = 1 << 18;  // numbers: not kept for the next row
 
@@ -238,8 +238,8 @@ bool SumOut::sum_out(std::int32_t j) {
 bool SumOut::keep_in_range(double* table, std::size_t cells) {
   const std::size_t K = net_.classes;
   for (std::size_t c = 0; c < K; ++c) {
-    if (!(least_[c] >= kLeast)) return false;
-    if (most_[c] >= kSmall) continue;
+    if (!(least_[c] >= kMinScale)) return false;
+    if (most_[c] >= kRescaleBelow) continue;
     const int power = std::ilogb(most_[c]);
     const double up = std::ldexp(1.0, -power);
     for (std::size_t i = 0; i < cells; ++i) table[i * K + c] *= up;

@@ -43,7 +43,16 @@ void RowModel::set_unit(double unit) {
   stale_ = true;
 }
 
+bool RowModel::can_fade() const {
+  return std::all_of(terms_.begin(), terms_.end(), [](const RowTerm* term) { return term->fades(); });
+}
+
+bool RowModel::fades(double half_life) const {
+  return can_fade() && ((half_life == half_life_ && faded_ < kMostHalves * half_life) || still_there(1.0 / unit_));
+}
+
 bool RowModel::fade(double half_life) {
+  if (!can_fade()) return false;
   if (half_life != half_life_ || faded_ >= kMostHalves * half_life) {
     if (!still_there(1.0 / unit_)) return false;
     for (RowTerm* term : terms_) term->scale(1.0 / unit_);
@@ -56,7 +65,7 @@ bool RowModel::fade(double half_life) {
 }
 
 bool RowModel::decay(double factor) {
-  if (!still_there(factor / unit_)) return false;
+  if (!can_fade() || !still_there(factor / unit_)) return false;
   for (RowTerm* term : terms_) term->scale(factor);
   for (double& w : weight_) w *= factor;
   stale_ = true;

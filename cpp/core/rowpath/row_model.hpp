@@ -19,9 +19,10 @@ class RowModel {
   bool takes(std::size_t c, double w) const;
   void learn(std::size_t c, double w);
   // All rows so far count 2^(-1/half_life) times as much, half_life at least 1. Nothing is multiplied: the next rows
-  // weigh more instead, until they weigh too much. False, and nothing is changed, if a class has faded away: tables
-  // empty it.
+  // weigh more instead, until they weigh too much. False, and nothing is changed, if a class has faded away (tables
+  // empty it) or a term counts whole rows.
   bool fade(double half_life);
+  bool fades(double half_life) const;  // whether fade would
   // All rows so far count `factor` times as much, at once and to the bit as sums of tables. False as for fade.
   bool decay(double factor);
   // The same as for learning, for a row that goes.
@@ -36,6 +37,7 @@ class RowModel {
   bool scored();
   void set_unit(double unit);
   bool still_there(double factor) const;
+  bool can_fade() const;
 
   std::vector<double> weight_;  // in units: a row of weight 1 that is learned now weighs unit_
   double unit_ = 1.0;

@@ -13,11 +13,13 @@
 namespace tb {
 namespace {
 
-constexpr double kLarge = 1e140;    // squares of such numbers, times any weight there is, are finite
-constexpr double kSquares = 1e290;  // a sum of them
-constexpr double kHeavy = 1e15;
+constexpr double kMaxNumber = 1e140;        // squares of such numbers, times any weight there is, are finite
+constexpr double kMaxSumOfSquares = 1e290;  // a sum of them
+constexpr double kMaxTotalWeight = 1e15;
 constexpr double kDust = 8 * std::numeric_limits<double>::epsilon();  // left of a weight that was taken away whole
-constexpr double kNever = -1e-9;                                      // below this part of a sum: more than rounding
+// left of a sum of squares: tables warn; the same number is in model/cancellation.py
+constexpr double kCancelled = 1e-8;
+constexpr double kUnlearnedBelow = -1e-9;  // below this part of a sum: more than rounding
 
 std::vector<double> copied(const double* from, std::size_t n) { return {from, from + n}; }
 
@@ -33,7 +35,7 @@ bool all_within(const std::vector<double>& x, double most) {
 
 double left_of(double have, double less) {
   const double left = have - less, scale = std::max(std::abs(have), std::abs(less));
-  if (left < kNever * scale) return -1.0;
+  if (left < kUnlearnedBelow * scale) return -1.0;
   return left <= kDust * scale ? 0.0 : left;
 }
 
@@ -59,7 +61,7 @@ const double* NumberTerm::counted(const std::vector<double>& sums, std::vector<d
 }
 
 bool NumberTerm::are_counts() const {
-  return std::none_of(numbers.begin(), numbers.end(), [](double x) { return x < 0 || x > kLarge; });
+  return std::none_of(numbers.begin(), numbers.end(), [](double x) { return x < 0 || x > kMaxNumber; });
 }
 
 // Gaussian
@@ -71,7 +73,7 @@ GaussianRow::GaussianRow(std::size_t classes, std::size_t d, const GaussianSums&
       low(copied(from.low, classes * d)),
       m2(copied(from.m2, classes * d)),
       options_(options),
-      tame_(all_within(mean, kLarge) && all_within(m2, kSquares) && all_within(n, kHeavy)),
+      tame_(all_within(mean, kMaxNumber) && all_within(m2, kMaxSumOfSquares) && all_within(n, kMaxTotalWeight)),
       n_(classes * d),
       m2_(classes * d),
       mean_hat_(classes * d),
@@ -81,7 +83,7 @@ GaussianRow::GaussianRow(std::size_t classes, std::size_t d, const GaussianSums&
       terms_(4 * classes * d) {}
 
 bool GaussianRow::takes(std::size_t, double) {
-  const auto fits = [](double x) { return !(std::abs(x) > kLarge); };
+  const auto fits = [](double x) { return !(std::abs(x) > kMaxNumber); };
   return tame_ && std::all_of(numbers.begin(), numbers.end(), fits);
 }
 
@@ -111,7 +113,7 @@ GaussianRow::Cell GaussianRow::without(std::size_t i, double x, double w) const 
   const double share = left > 0 ? w / left : 0.0;
   const double delta = (x - mean[i]) + (0.0 - low[i]);
   const double squares = m2[i] - delta * delta * n[i] * share;
-  if (squares < kNever * m2[i]) return {-1.0, 0.0, 0.0, 0.0};
+  if (squares < kUnlearnedBelow * m2[i]) return {-1.0, 0.0, 0.0, 0.0};
   if (left == 0) return {0.0, 0.0, 0.0, 0.0};
   const Pair sum = exact_sum(mean[i], low[i] + -delta * share);
   const bool same = squares <= kDust * m2[i];  // what is left never varies: its mean is a float64
@@ -121,7 +123,10 @@ GaussianRow::Cell GaussianRow::without(std::size_t i, double x, double w) const 
 bool GaussianRow::gives(std::size_t c, double w) {
   if (!takes(c, w)) return false;
   for (std::size_t j = 0; j < d(); ++j) {
-    if (!std::isnan(numbers[j]) && without(c * d() + j, numbers[j] + 0.0, w).n < 0) return false;
+    if (std::isnan(numbers[j])) continue;
+    const std::size_t i = c * d() + j;
+    const Cell cell = without(i, numbers[j] + 0.0, w);
+    if (cell.n < 0 || (cell.n > 1 && cell.m2 < kCancelled * m2[i])) return false;
   }
   return true;
 }
@@ -395,7 +400,7 @@ std::unique_ptr<Part> ThresholdRow::part() {
 // Levels
 
 LevelsRow::LevelsRow(std::size_t classes, std::vector<LevelColumn> columns, double alpha, bool other)
-    : codes(columns.size(), kNoCode),
+    : codes(columns.size(), kMissingCode),
       classes_(classes),
       columns_(std::move(columns)),
       alpha_(alpha),
@@ -452,7 +457,7 @@ void LevelsRow::learn(std::size_t c, double w) {
 
 bool LevelsRow::gives(std::size_t c, double w) {
   for (std::size_t j = 0; j < columns_.size(); ++j) {
-    if (codes[j] == kNoCode) continue;
+    if (codes[j] == kMissingCode) continue;
     const LevelTree& tree = columns_[j].tree;
     if (!exists(j) || static_cast<std::size_t>(codes[j]) >= tree.size()) return false;
     const double* of = tree.counts(static_cast<std::size_t>(codes[j]));
@@ -504,7 +509,7 @@ bool LevelsRow::add(double* acc) {
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     double* to = log_count_.data() + j * classes_;
     if (!exists(j)) {
-      if (codes[j] != kNoCode && !other_ && static_cast<std::size_t>(codes[j]) >= columns_[j].exist.size())
+      if (codes[j] != kMissingCode && !other_ && static_cast<std::size_t>(codes[j]) >= columns_[j].exist.size())
         return false;
       std::fill_n(to, classes_, 1.0);
       continue;
@@ -522,7 +527,7 @@ bool LevelsRow::add(double* acc) {
   std::fill(sum_.begin(), sum_.end(), 0.0);
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     const bool known = exists(j);
-    if (!known && (codes[j] == kNoCode || !other_)) continue;
+    if (!known && (codes[j] == kMissingCode || !other_)) continue;
     for (std::size_t c = 0; c < classes_; ++c) {
       const std::size_t i = j * classes_ + c;
       sum_[c] += down_[i] > 0 ? (known ? log_count_[i] : log_alpha_) - log_down_[i] : -log_number(columns_[j]);
@@ -541,8 +546,9 @@ CutsRow::CutsRow(std::size_t classes, std::vector<std::vector<double>> points, s
 void CutsRow::cut() {
   for (std::size_t j = 0; j < d(); ++j) {
     const auto& points = points_[j];
-    levels.codes[j] =
-        std::isnan(numbers[j]) ? kNoCode : std::upper_bound(points.begin(), points.end(), numbers[j]) - points.begin();
+    levels.codes[j] = std::isnan(numbers[j])
+                          ? kMissingCode
+                          : std::upper_bound(points.begin(), points.end(), numbers[j]) - points.begin();
   }
 }
 

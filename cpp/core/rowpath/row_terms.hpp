@@ -15,8 +15,8 @@
 
 namespace tb {
 
-constexpr std::int64_t kNoCode = -1;     // a missing value
-constexpr std::int64_t kOtherCode = -2;  // a level never seen
+constexpr std::int64_t kMissingCode = -1;  // a missing value
+constexpr std::int64_t kOtherCode = -2;    // a level never seen
 
 class RowTerm {
  public:
@@ -33,6 +33,8 @@ class RowTerm {
   virtual bool gives(std::size_t c, double w) = 0;
   // To be called only if all terms give the row.
   virtual void forget(std::size_t c, double w) = 0;
+  // Can rows fade? If not, neither `scale` nor `count` is called.
+  virtual bool fades() const { return true; }
   // Every row learned so far counts `factor` times as much: the sums are multiplied.
   virtual void scale(double factor) = 0;
   // Of what the sums hold, this share counts: rows that fade are added with growing weights instead.

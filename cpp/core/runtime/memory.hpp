@@ -35,12 +35,12 @@ struct OwnPages {
   template <class U>
   OwnPages(const OwnPages<U>&) {}  // NOLINT: allocators convert
 
-  static constexpr std::size_t kLeast = std::size_t{1} << 17;
+  static constexpr std::size_t kMinBytes = std::size_t{1} << 17;
 
   T* allocate(std::size_t n) {
     if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
 #if defined(__linux__)
-    if (n * sizeof(T) >= kLeast) {
+    if (n * sizeof(T) >= kMinBytes) {
       void* p = mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (p == MAP_FAILED) throw std::bad_alloc();
       return static_cast<T*>(p);
@@ -50,7 +50,7 @@ struct OwnPages {
   }
   void deallocate(T* p, std::size_t n) noexcept {
 #if defined(__linux__)
-    if (n * sizeof(T) >= kLeast) {
+    if (n * sizeof(T) >= kMinBytes) {
       munmap(p, n * sizeof(T));
       return;
     }

@@ -72,8 +72,8 @@ int threads_asked_for(const char* text) {
   const long asked = std::strtol(text, &end, 10);
   while (*end == ' ' || *end == '\t') ++end;
   const bool whole = end != text && (*end == '\0' || *end == ',');
-  constexpr long kMost = 4096;  // more would only fail to start
-  return whole && asked > 0 ? static_cast<int>(std::min(asked, kMost)) : 0;
+  constexpr long kMaxThreads = 4096;  // more would only fail to start
+  return whole && asked > 0 ? static_cast<int>(std::min(asked, kMaxThreads)) : 0;
 }
 
 void parallel_for(std::size_t blocks, const std::function<void(std::size_t, int)>& body) {

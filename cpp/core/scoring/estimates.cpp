@@ -15,14 +15,16 @@ namespace tb {
 
 namespace {
 
-constexpr std::size_t kSome = 8;  // columns side by side: the divisions of one need not wait for those of another
+constexpr std::size_t kColumnsAtOnce =
+    8;  // columns side by side: the divisions of one need not wait for those of another
 
-// gaussian_estimate of columns [j0, j0 + width), width at most kSome. A class without rows has zeros for sums, which
-// add nothing; so there is hardly a choice in these loops, and the compiler takes several columns at once.
+// gaussian_estimate of columns [j0, j0 + width), width at most kColumnsAtOnce. A class without rows has zeros for sums,
+// which add nothing; so there is hardly a choice in these loops, and the compiler takes several columns at once.
 void estimate_some(std::size_t K, std::size_t d, std::size_t j0, std::size_t width, const GaussianSums& s,
                    const GaussianOptions& o, const GaussianEstimate& out) {
-  double total[kSome] = {}, within[kSome] = {}, between[kSome] = {}, saw[kSome] = {};
-  double first[kSome] = {}, grand[kSome] = {};  // the mean of all classes is first + grand
+  double total[kColumnsAtOnce] = {}, within[kColumnsAtOnce] = {}, between[kColumnsAtOnce] = {},
+         saw[kColumnsAtOnce] = {};
+  double first[kColumnsAtOnce] = {}, grand[kColumnsAtOnce] = {};  // the mean of all classes is first + grand
   for (std::size_t c = 0; c < K; ++c) {
     const double *n = s.n + c * d + j0, *mean = s.mean + c * d + j0, *low = s.low + c * d + j0, *m2 = s.m2 + c * d + j0;
     for (std::size_t j = 0; j < width; ++j) {
@@ -42,7 +44,8 @@ void estimate_some(std::size_t K, std::size_t d, std::size_t j0, std::size_t wid
       between[j] += n[j] * delta * delta;
     }
   }
-  double spread[kSome], added[kSome], pooled[kSome], high[kSome], rest[kSome];
+  double spread[kColumnsAtOnce], added[kColumnsAtOnce], pooled[kColumnsAtOnce], high[kColumnsAtOnce],
+      rest[kColumnsAtOnce];
   const double ddof = o.ddof, smoothing = o.smoothing;
   const bool shared = o.shared;
   for (std::size_t j = 0; j < width; ++j) {
@@ -83,7 +86,8 @@ void estimate_some(std::size_t K, std::size_t d, std::size_t j0, std::size_t wid
 
 void gaussian_estimate(std::size_t K, std::size_t d, const GaussianSums& s, const GaussianOptions& o,
                        const GaussianEstimate& out) {
-  for (std::size_t j0 = 0; j0 < d; j0 += kSome) estimate_some(K, d, j0, std::min(kSome, d - j0), s, o, out);
+  for (std::size_t j0 = 0; j0 < d; j0 += kColumnsAtOnce)
+    estimate_some(K, d, j0, std::min(kColumnsAtOnce, d - j0), s, o, out);
 }
 
 void log_prior(const double* weight, std::size_t K, double added, double* out) {

@@ -27,7 +27,7 @@ struct Part {
   virtual std::vector<std::size_t> unseen() const { return {}; }
 
   // Terms that are the same for every class: shared[r] += ... They cancel from the posterior, so that only the
-  // joint and the evidence ask for them.
+  // joint and the log density ask for them.
   virtual void add_shared(std::size_t /*r0*/, std::size_t /*rows*/, double* /*shared*/) const {}
   // add for one row, with the range of long double: for rows whose terms overflow. A part whose terms can
   // overflow says so and has its own; the others are asked through add.

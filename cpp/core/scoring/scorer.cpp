@@ -17,8 +17,8 @@ namespace tb {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr std::size_t kSmall = 32768;    // cells: less than this is not worth a second thread
-constexpr std::size_t kTask = 1u << 17;  // cells handed to a thread at a time
+constexpr std::size_t kSerialCells = 32768;   // cells: less than this is not worth a second thread
+constexpr std::size_t kTaskCells = 1u << 17;  // cells handed to a thread at a time
 
 // The bad value with the smallest row, whichever thread meets its first.
 class FirstBad {
@@ -124,8 +124,8 @@ void Scorer::throw_first_bad(std::size_t r0, std::size_t rows) const {
 std::size_t Scorer::blocks_per_task(std::size_t blocks) const {
   std::size_t cells = classes_;
   for (const auto& part : parts_) cells += part->cells_per_row();
-  if (n_ * cells < kSmall) return blocks;
-  return std::clamp<std::size_t>(kTask / (kRows * cells), 1, (blocks + 7) / 8);
+  if (n_ * cells < kSerialCells) return blocks;
+  return std::clamp<std::size_t>(kTaskCells / (kRows * cells), 1, (blocks + 7) / 8);
 }
 
 template <class Finish>
@@ -196,9 +196,9 @@ void Scorer::best(std::int64_t* out) const {
   run(true, [&](Block& b) { TB_CALL(write_best, b.acc.data(), b.rows, classes_, b.peak, out + b.r0); });
 }
 
-void Scorer::evidence(double* out) const {
+void Scorer::log_density(double* out) const {
   run(false, [&](Block& b) {
-    TB_CALL(write_evidence, b.acc.data(), b.rows, classes_, b.peak, out + b.r0);
+    TB_CALL(write_log_density, b.acc.data(), b.rows, classes_, b.peak, out + b.r0);
     for (std::size_t r = 0; r < b.rows; ++r) out[b.r0 + r] = whole(out[b.r0 + r], b.shared[r]);
   });
 }

@@ -26,12 +26,12 @@ class Scorer {
   std::size_t rows() const { return n_; }
   std::size_t classes() const { return classes_; }
 
-  // A row whose log joint is -inf for every class: the posterior is its prior, the evidence -inf.
+  // A row whose log joint is -inf for every class: the posterior is its prior, the log density -inf.
   void joint(double* out) const;      // (n, K)
   void log_proba(double* out) const;  // (n, K)
   void proba(double* out) const;      // (n, K)
   void best(std::int64_t* out) const;
-  void evidence(double* out) const;
+  void log_density(double* out) const;
 
  private:
   struct Block;

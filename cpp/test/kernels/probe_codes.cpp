@@ -12,6 +12,7 @@
 #include "kernels/network.hpp"
 #include "kernels/pair_counts.hpp"
 #include "kernels/integer_range.hpp"
+#include "kernels/row_hashes.hpp"
 #include "kernels/stream.hpp"
 
 namespace tb {
@@ -187,6 +188,19 @@ void known(Probe& p, Numbers& some) {
   }
 }
 
+void hashes(Probe& p) {
+  Numbers some(3);
+  auto x = some.between(-9.0, 9.0, 75);
+  x[4] = kNan, x[20] = kInfinity, x[21] = -kInfinity, x[40] = 0.0, x[41] = -0.0;
+  const double largest = TB_CALL_AT(p.isa, largest_size, x.data(), x.size());
+  p.got("largest_size", largest);
+  const std::uint64_t sum = TB_CALL_AT(p.isa, sum_value_hashes, x.data(), x.size(), largest);
+  p.got("sum_value_hashes", sum);
+  auto out = some.words(x.size());
+  TB_CALL_AT(p.isa, add_value_hashes, x.data(), x.size(), largest, sum, out.data());
+  p.got("add_value_hashes", out);
+}
+
 }  // namespace
 
 void probe_codes(Probe& p) {
@@ -204,6 +218,7 @@ void probe_codes(Probe& p) {
   });
   steps(p);
   cuts(p);
+  hashes(p);
 }
 
 }  // namespace tb

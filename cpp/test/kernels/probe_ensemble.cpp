@@ -13,13 +13,13 @@ constexpr std::size_t padded = (terms + kWeightTile - 1) / kWeightTile * kWeight
 
 void sums(Probe& p, const WeightBlock& block) {
   List<double> gradient(terms + classes), between(padded * padded), across(terms * classes), by(classes * classes),
-      share(all), surplus(all);
+      share(all), residual(all);
   List<float> weight(all), lean(all), root(all), mean(rows), x(padded * all);
-  const WeightSums out{gradient.data(), between.data(), across.data(), by.data(),   share.data(), surplus.data(),
+  const WeightSums out{gradient.data(), between.data(), across.data(), by.data(),   share.data(), residual.data(),
                        weight.data(),   lean.data(),    root.data(),   mean.data(), x.data()};
   TB_CALL_AT(p.isa, weight_sums, block, out);
   for (const List<double>* got : {&gradient, &between, &across}) p.got("weight_sums", *got, kSingle);
-  for (const List<double>* got : {&by, &share, &surplus}) p.got("weight_sums", *got, kSums);
+  for (const List<double>* got : {&by, &share, &residual}) p.got("weight_sums", *got, kSums);
 }
 
 // A matrix whose rows differ little from those of the identity.

@@ -144,8 +144,8 @@ void finish(Probe& p, std::size_t classes) {
   p.got("write_joint", out);
   TB_CALL_AT(p.isa, write_best, acc.data(), kSome, classes, peak.data(), best.data());
   p.got("write_best", best);
-  TB_CALL_AT(p.isa, write_evidence, acc.data(), kSome, classes, peak.data(), evidence.data());
-  p.got("write_evidence", evidence, kSums);
+  TB_CALL_AT(p.isa, write_log_density, acc.data(), kSome, classes, peak.data(), evidence.data());
+  p.got("write_log_density", evidence, kSums);
   auto work = acc;
   TB_CALL_AT(p.isa, write_proba, work.data(), kSome, classes, peak.data(), out.data());
   p.got("write_proba", out, kSums);

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-ROWS = 600  # enough that every component of BayesClassifier is active
+CHECK_ROWS = 600  # enough that every component of BayesClassifier is active
 TOLERANCE = 1e-9  # of a log probability: sums in another order
 ENSEMBLE_TOLERANCE = 1e-4  # some kernels of the ensemble compute in single precision
 
@@ -77,11 +77,12 @@ def _cases() -> Iterator[tuple[Any, Any, np.ndarray, float]]:
     import tallybayes as tb
 
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 3, ROWS)
-    numbers = rng.normal(size=(ROWS, 8)) + 0.7 * (y[:, None] == np.arange(8) % 3)
+    y = rng.integers(0, 3, CHECK_ROWS)
+    numbers = rng.normal(size=(CHECK_ROWS, 8)) + 0.7 * (y[:, None] == np.arange(8) % 3)
     holes = np.where(rng.random(numbers.shape) < 0.05, np.nan, numbers)
-    levels = np.array(list("abcdef"))[np.where(rng.random((ROWS, 6)) < 0.4, y[:, None], rng.integers(0, 6, (ROWS, 6)))]
-    counts = rng.poisson(1.0 + (y[:, None] == np.arange(12) % 3), (ROWS, 12))
+    drawn = np.where(rng.random((CHECK_ROWS, 6)) < 0.4, y[:, None], rng.integers(0, 6, (CHECK_ROWS, 6)))
+    levels = np.array(list("abcdef"))[drawn]
+    counts = rng.poisson(1.0 + (y[:, None] == np.arange(12) % 3), (CHECK_ROWS, 12))
     for model in (tb.GaussianNB(), tb.KernelNB(), tb.NaiveBayes(), tb.QuadraticDiscriminantAnalysis()):
         yield model, holes, y, TOLERANCE
     for model in (tb.LinearDiscriminantAnalysis(), tb.RegularizedDiscriminantAnalysis()):

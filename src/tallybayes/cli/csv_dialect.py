@@ -22,8 +22,8 @@ from tallybayes.errors import TableError
 
 OTHER_ENCODING = "Read it with its own encoding, such as cp1252, and give the table."  # `output` has it for commands
 SEPARATORS = ",;\t| "
-BLOCK = 1 << 20  # bytes of text that are looked at, and that are parsed at a time
-LOOK = 200  # rows that separators and decimal signs are guessed from
+BLOCK_BYTES = 1 << 20  # bytes of text that are looked at, and that are parsed at a time
+MAX_GUESSING_ROWS = 200  # rows that separators and decimal signs are guessed from
 COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 POINT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
@@ -31,8 +31,10 @@ CURRENCY = r"(?:[$€£¥]|EUR|USD|GBP|CHF)"
 SIGNED = re.compile(  # numbers with signs that are not read: 1.200,50  1,200.50  $900.00  12 %
     rf"\s*[+-]?{CURRENCY}?\s*[+-]?\d+(?:[.,'\u2019\u00a0\u202f]\d{{3}})*(?:[.,]\d+)?\s*(?:%|{CURRENCY})?\s*"
 )
-DAY = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1(?:\d{2}|\d{4})(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?\s*")  # 03.01.2025, 1/3/25
-SHOWN = {"\t": "tab", " ": "space"}
+DAY_PATTERN = re.compile(  # 03.01.2025, 1/3/25
+    r"\s*\d{1,2}([./-])\d{1,2}\1(?:\d{2}|\d{4})(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?\s*"
+)
+SEPARATOR_NAMES = {"\t": "tab", " ": "space"}
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,10 @@ def guess(
     null_values: what stands for missing values. wanted: names of columns that there have to be.
     """
     with pa.input_stream(path) as file:
-        head = file.read(BLOCK)
+        head = file.read(BLOCK_BYTES)
     encoding = said.encoding or _encoding(head)
     sample = _decoded(head, encoding, name)
-    whole = len(head) < BLOCK
+    whole = len(head) < BLOCK_BYTES
     separator = said.separator or _separator(sample, usual.separator, whole, wanted)
     rows = _first(sample, separator, whole)
     decimal = said.decimal or (_decimal(rows[1:], null_values) if separator != "," else usual.decimal)
@@ -154,11 +156,11 @@ def _first(sample: str, separator: str, whole: bool) -> list[list[str]]:
     """The first rows; without the last, where the sample may have cut it."""
     rows = []
     try:
-        for _, cells in islice(records(io.StringIO(sample, newline=""), separator), LOOK):
+        for _, cells in islice(records(io.StringIO(sample, newline=""), separator), MAX_GUESSING_ROWS):
             rows.append(cells)
     except BrokenRowError:  # a quote that is not closed: reading the table will say so
         pass
-    return rows if whole or len(rows) in (1, LOOK) else rows[:-1]
+    return rows if whole or len(rows) in (1, MAX_GUESSING_ROWS) else rows[:-1]
 
 
 def _separator(sample: str, usual: str, whole: bool, wanted: Collection[str]) -> str:
@@ -201,7 +203,7 @@ def _described(found: Dialect, usual: Dialect) -> str | None:
         parts.append(f"encoding {found.encoding}")
         options.append("--encoding")
     if found.separator != usual.separator:
-        parts.append(f"separator {SHOWN.get(found.separator, repr(found.separator))}")
+        parts.append(f"separator {SEPARATOR_NAMES.get(found.separator, repr(found.separator))}")
         options.append("--separator")
     if found.decimal != usual.decimal:
         parts.append(f"decimal sign {found.decimal!r}")

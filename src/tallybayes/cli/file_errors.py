@@ -19,7 +19,7 @@ from tallybayes.errors import TableError
 MAX_BLOCK = 1 << 30  # bytes of text that are read at once, at most: a row has to fit into them
 
 
-class Context(Protocol):
+class ColumnHints(Protocol):
     """What is known of the columns; see `tables.Text`."""
 
     @property
@@ -39,7 +39,7 @@ class Speaking:
     """Turns pyarrow's errors into a TableError of one line."""
 
     def __init__(
-        self, path: str, name: str, dialect: Dialect, columns: Sequence[str] = (), text: Context | None = None
+        self, path: str, name: str, dialect: Dialect, columns: Sequence[str] = (), text: ColumnHints | None = None
     ) -> None:
         self.path, self.name, self.dialect, self.columns, self.text = path, name, dialect, columns, text
 

@@ -35,7 +35,7 @@ ENDINGS = {
 }
 FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
 PACKED = (".gz", ".bz2", ".zst", ".lz4")
-HEAD = 1024  # bytes that say what a file is
+SIGNATURE_BYTES = 1024  # bytes that say what a file is
 BOMS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 BLANK = b" \t\r\n"
 
@@ -127,7 +127,7 @@ def _readable() -> str:
 
 def _head(path: str) -> bytes:
     with open(path, "rb") as file:
-        return file.read(HEAD)
+        return file.read(SIGNATURE_BYTES)
 
 
 def _stripped(head: bytes) -> bytes:

@@ -18,7 +18,7 @@ from tallybayes.cli.column_types import types_of_kinds, types_of_model
 from tallybayes.cli.csv_dialect import Said, numbers_in
 from tallybayes.cli.formats import FORMATS
 from tallybayes.cli.options import Batches, Reading
-from tallybayes.cli.table_files import NULL_VALUES, Rows, Text, as_whole, open_rows
+from tallybayes.cli.table_files import NULL_VALUES, RowFiles, Text, as_whole, open_rows
 from tallybayes.errors import OptionError, TableError, TallybayesError, did_you_mean, listing
 from tallybayes.utils.progress import progress
 
@@ -49,7 +49,7 @@ class Asked:
 class Source:
     """Batches of features and labels from some files. used: rows handed on. kept: columns to keep, of this batch."""
 
-    def __init__(self, rows: Rows, features: list[str], asked: Asked) -> None:
+    def __init__(self, rows: RowFiles, features: list[str], asked: Asked) -> None:
         self.rows, self.features, self.asked = rows, features, asked
         self.seen = self.used = 0
         self.kept = pa.table({})
@@ -182,7 +182,9 @@ def known_data(asked: Asked, model: GenerativeClassifier) -> Iterator[Source]:
 
 
 @contextmanager
-def _opened(asked: Asked, types: Mapping[str, pa.DataType], needed: list[str], learned: bool = False) -> Iterator[Rows]:
+def _opened(
+    asked: Asked, types: Mapping[str, pa.DataType], needed: list[str], learned: bool = False
+) -> Iterator[RowFiles]:
     how = asked.how
     if how.format is not None and how.format not in FORMATS:
         raise typer.BadParameter(f"expected one of {', '.join(FORMATS)}; got {how.format!r}.", param_hint="--format")
@@ -226,7 +228,7 @@ def _listed(names: list[str]) -> str:
     return listing(names, max(1, most))
 
 
-def _require(rows: Rows, names: list[str]) -> None:
+def _require(rows: RowFiles, names: list[str]) -> None:
     absent = [name for name in dict.fromkeys(names) if name not in rows.names]
     if not absent:
         return

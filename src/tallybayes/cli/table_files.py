@@ -25,7 +25,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from tallybayes.cli import csv_dialect, formats
-from tallybayes.cli.csv_dialect import BLOCK, DAY, SIGNED, Dialect, Said, numbers_in
+from tallybayes.cli.csv_dialect import BLOCK_BYTES, DAY_PATTERN, SIGNED, Dialect, Said, numbers_in
 from tallybayes.cli.file_errors import MAX_BLOCK, Speaking, line_of_row
 from tallybayes.data.table import pandas_index
 from tallybayes.errors import OptionError, TableError, listing
@@ -44,11 +44,11 @@ NULL_VALUES = (
 )  # what marks a missing value in text
 BATCH_ROWS = 65_536  # rows learned or answered at a time,
 BATCH_CELLS = 1 << 21  # and fewer where they are wide
-LOOK = 200  # values that show whether a column of words was meant for numbers
-LONGEST = 60  # characters of a cell that may be a number or a day
+MAX_GUESSING_VALUES = 200  # values that show whether a column of words was meant for numbers
+MAX_NUMBER_LENGTH = 60  # characters of a cell that may be a number or a day
 AHEAD = 16  # blocks that are read while somebody works on a batch, which is of about 10
 NOTHING_SAID = Said()
-TEXT = {"csv": Dialect(), "tsv": Dialect(separator="\t")}  # what has a dialect, and the usual one
+USUAL_DIALECTS = {"csv": Dialect(), "tsv": Dialect(separator="\t")}  # what has a dialect, and the usual one
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowFiles:
     """The rows of one or more files of the same columns, in order."""
 
     schema: pa.Schema
@@ -145,7 +145,7 @@ class Rows:
         """
         k = max(k for k, start in enumerate(self.starts) if start <= row)
         file, within = self.files[k], row - self.starts[k]
-        line = line_of_row(file.path, file.dialect, within) if file.format in TEXT else None
+        line = line_of_row(file.path, file.dialect, within) if file.format in USUAL_DIALECTS else None
         of = f" of {file.name}" if len(self.files) > 1 else ""
         return f"row {within + 1}{of}" if line is None else f"row {within + 1}, line {line}{of}"
 
@@ -211,7 +211,7 @@ def ahead(stream: Iterator[object], most: int = AHEAD) -> Iterator[Iterator[obje
 # --- opening -----------------------------------------------------------------------------------------------------
 
 
-def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
+def open_rows(paths: Sequence[str], text: Text, scratch: str) -> RowFiles:
     """Opens files, patterns such as 'part-*.csv', or '-'. scratch: a folder for what has to be copied or unpacked."""
     found = formats.find(list(paths), text.format, scratch)
     different = sorted({file.format for file in found})
@@ -221,15 +221,16 @@ def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
     for path, name, format in found:
         how, guessed = Dialect(), None
         with Speaking(path, name, how):
-            if format in TEXT:
-                how, guessed = csv_dialect.guess(path, name, TEXT[format], text.said, text.null_values, text.wanted)
+            if format in USUAL_DIALECTS:
+                usual = USUAL_DIALECTS[format]
+                how, guessed = csv_dialect.guess(path, name, usual, text.said, text.null_values, text.wanted)
         files.append(File(path, name, format, how))
         guesses.append(f"{name}: {guessed}" if guessed else None)
     firsts = [_first(file, text) for file in files]
     _check_names(files, [list(first.schema.names) for first in firsts])
     schema, whole = _types(_together(files, [first.schema for first in firsts]), files[0].format, text)
-    odd = _odd_words(firsts[0], files[0], text) if files[0].format in TEXT else []
-    return Rows(schema, tuple(files), text, whole, tuple(filter(None, [*guesses, *odd])))
+    odd = _odd_words(firsts[0], files[0], text) if files[0].format in USUAL_DIALECTS else []
+    return RowFiles(schema, tuple(files), text, whole, tuple(filter(None, [*guesses, *odd])))
 
 
 def _first(file: File, text: Text) -> pa.Table:
@@ -266,7 +267,7 @@ def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatc
         from pyarrow import parquet
 
         with parquet.ParquetFile(file.path, pre_buffer=False) as source:  # it would hold the whole file
-            rows = max(1000, BLOCK // (8 * len(schema.names)))  # a block of numbers
+            rows = max(1000, BLOCK_BYTES // (8 * len(schema.names)))  # a block of numbers
             for batch in source.iter_batches(min(BATCH_ROWS, rows), columns=schema.names):
                 batch.validate(full=True)  # Parquet does not say whether its strings are UTF-8
                 yield batch
@@ -283,7 +284,7 @@ def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatc
 
 def _blocks() -> Iterator[int]:
     """How much text is read at once: more where a row is longer."""
-    block = BLOCK
+    block = BLOCK_BYTES
     while block <= MAX_BLOCK:
         yield block
         block *= 8
@@ -416,8 +417,8 @@ def _odd_words(first: pa.Table, file: File, text: Text) -> list[str]:
         if name in (text.types or {}) or name == text.target or not pa.types.is_string(column.type):
             continue
         cells = [cell for cell in column.to_pylist() if cell is not None]
-        found = max((".", ","), key=lambda decimal: numbers_in(cells[:LOOK], decimal))
-        if 2 * numbers_in(cells[:LOOK], found) <= len(cells[:LOOK]):
+        found = max((".", ","), key=lambda decimal: numbers_in(cells[:MAX_GUESSING_VALUES], decimal))
+        if 2 * numbers_in(cells[:MAX_GUESSING_VALUES], found) <= len(cells[:MAX_GUESSING_VALUES]):
             notes += _not_read(name, cells)
             continue
         odd = [cell for cell in cells if not numbers_in([cell], found)]
@@ -432,14 +433,15 @@ def _not_read(name: str, cells: list[str]) -> list[str]:
     """A note if most of the first cells are numbers or days, in a form that is not read as such."""
     for form, what, plain in (
         (SIGNED, "numbers with other signs", "plain, as 1200.50"),
-        (DAY, "days", "as 2025-01-31"),
+        (DAY_PATTERN, "days", "as 2025-01-31"),
     ):
-        like = [cell for cell in cells[:LOOK] if len(cell) <= LONGEST and form.fullmatch(cell)]
-        if 2 * len(like) > len(cells[:LOOK]):
+        like = [cell for cell in cells[:MAX_GUESSING_VALUES] if len(cell) <= MAX_NUMBER_LENGTH and form.fullmatch(cell)]
+        if 2 * len(like) > len(cells[:MAX_GUESSING_VALUES]):
             odd = [cell for cell in like if not numbers_in([cell], ".")]
             return [
-                f"column {name!r} is taken for categories: {len(odd):,} of the first {len(cells[:LOOK]):,} values look "
-                f"like {what}, such as {odd[0]!r:.60}. To have them read so, write them {plain}; if it is meant so, "
+                f"column {name!r} is taken for categories: {len(odd):,} of the first "
+                f"{len(cells[:MAX_GUESSING_VALUES]):,} values look like {what}, such as {odd[0]!r:.60}. "
+                f"To have them read so, write them {plain}; if it is meant so, "
                 f"--kind {name}=categorical."
             ]
     return []

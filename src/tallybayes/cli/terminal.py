@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 SEPARATOR = "  "
-MOST = 24  # characters of a cell
+MAX_CELL_LENGTH = 24  # characters of a cell
 ELLIPSIS = "…"
 
 
@@ -67,7 +67,7 @@ def _full(value: object) -> str:
 
 def _cell(value: object) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else _full(value)
-    return text if len(text) <= MOST else text[: MOST - 1] + ELLIPSIS
+    return text if len(text) <= MAX_CELL_LENGTH else text[: MAX_CELL_LENGTH - 1] + ELLIPSIS
 
 
 def _width(table: Any, j: int) -> int:

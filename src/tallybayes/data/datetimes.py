@@ -23,7 +23,8 @@ TemporalKind = Literal["date", "datetime", "duration", "time"]
 Ints = NDArray[np.int64]
 NAT = np.iinfo(np.int64).min
 PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
-CALENDAR = {"Y": 3_000_000, "M": 36_000_000, "W": 150_000_000}  # units that become days, and how many are still days
+# units that become days, and how many are still days
+MAX_CALENDAR_UNITS = {"Y": 3_000_000, "M": 36_000_000, "W": 150_000_000}
 PER_MICROSECOND = {"ps": 10**6, "fs": 10**9, "as": 10**12}
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -65,8 +66,8 @@ def split(m: Datetimes, zone: str | None) -> tuple[Ints, Ints, int]:
     """Whole days since 1970, ticks into the day, and ticks per day, in local time of the zone. Missing values are 0."""
     unit = np.datetime_data(m.ticks.dtype)[0]
     missing = np.isnat(m.ticks)
-    if unit in CALENDAR:
-        if (np.abs(np.where(missing, 0, m.ticks.view(np.int64))) > CALENDAR[unit]).any():
+    if unit in MAX_CALENDAR_UNITS:
+        if (np.abs(np.where(missing, 0, m.ticks.view(np.int64))) > MAX_CALENDAR_UNITS[unit]).any():
             raise TableError("A date is more than 3,000,000 years from 1970. Mark it missing (None or NaT).")
         ticks = m.ticks.astype(f"{m.ticks.dtype.kind}8[D]")
     elif unit not in PER_DAY:  # smaller than nanoseconds: some hours around 1970; or no unit, where all are missing

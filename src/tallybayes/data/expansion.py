@@ -22,10 +22,10 @@ from tallybayes.utils.array_types import Array
 What = Literal["column", "id"] | TemporalKind
 TEMPORAL_KINDS: tuple[str, ...] = get_args(TemporalKind)
 NUMBER = {"date": "days since 1970", "datetime": "days since 1970", "duration": "days", "time": "hours"}
-CALENDAR = {"date": ("year", "month", "weekday"), "datetime": ("year", "month", "weekday", "hour")}
+CALENDAR_PARTS = {"date": ("year", "month", "weekday"), "datetime": ("year", "month", "weekday", "hour")}
 LABELS: dict[str, tuple[object, ...]] = {"month": mo.MONTHS, "weekday": mo.WEEKDAYS, "hour": mo.HOURS}
 FIRST = {"month": 1, "weekday": 1, "hour": 0}  # as a number: January and Monday are 1
-DAY = 86_400 * 10**6  # microseconds
+DAY_MICROSECONDS = 86_400 * 10**6  # microseconds
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def expansion_of(column: RawColumn, name: str | None, at: int, said: object, cou
     number = NUMBER[found.sort]
     if found.sort in ("duration", "time") or said in ("real", "count"):
         return Expansion(name, found.sort, (number,), found.zone)
-    parts = CALENDAR[found.sort]
+    parts = CALENDAR_PARTS[found.sort]
     if said != "date":
         there = ~np.isnat(found.ticks) if counted is None else counted & ~np.isnat(found.ticks)
         which = Datetimes(found.ticks[there], found.sort, found.zone)
@@ -203,7 +203,7 @@ def expand_row(row: Mapping[Any, Any], expansion: Sequence[Expansion]) -> dict[A
         v = out.pop(name)
         if g.what == "id" or is_missing(v):
             continue
-        if g.what in CALENDAR and isinstance(v, dt.date) and getattr(v, "tzinfo", None) is None:
+        if g.what in CALENDAR_PARTS and isinstance(v, dt.date) and getattr(v, "tzinfo", None) is None:
             clock = _clock(v)
             out.update({column: clock[part] for part, column in g.by_part(j).items()})
             continue
@@ -216,9 +216,9 @@ def expand_row(row: Mapping[Any, Any], expansion: Sequence[Expansion]) -> dict[A
 
 def _clock(v: dt.date) -> dict[str, object]:
     """The parts of one date, equal to those of a table."""
-    days, left = divmod(mo.micro(v), DAY)
+    days, left = divmod(mo.micro(v), DAY_MICROSECONDS)
     month, weekday = mo.MONTHS[v.month - 1], mo.WEEKDAYS[v.weekday()]
-    number = {NUMBER["date"]: days + left / DAY, "year": float(v.year)}
+    number = {NUMBER["date"]: days + left / DAY_MICROSECONDS, "year": float(v.year)}
     return {**number, "month": month, "weekday": weekday, "hour": getattr(v, "hour", 0)}
 
 
@@ -228,16 +228,16 @@ def collapse(parts: Mapping[str, Array], g: Expansion) -> Array:
     missing = np.isnan(number)
     number = np.where(missing, 0.0, number)
     if g.what in ("duration", "time"):
-        micro = np.rint(number * (DAY / 24 if g.what == "time" else DAY))
-        micro = np.clip(micro, 0, DAY - 1) if g.what == "time" else micro
+        micro = np.rint(number * (DAY_MICROSECONDS / 24 if g.what == "time" else DAY_MICROSECONDS))
+        micro = np.clip(micro, 0, DAY_MICROSECONDS - 1) if g.what == "time" else micro
         ticks: Array = micro.astype(np.int64).view("m8[us]")
     else:
         days = np.floor(number).astype(np.int64)
-        left = np.rint((number - days) * DAY).astype(np.int64)
+        left = np.rint((number - days) * DAY_MICROSECONDS).astype(np.int64)
         if "hour" in g.parts:
             hours = np.array([h if h is not None and h == h else -1 for h in parts["hour"].tolist()], dtype=np.int64)
-            left = np.where(hours < 0, left, hours * (DAY // 24) + left % (DAY // 24))
-        ticks = days.view("M8[D]") if g.what == "date" else (days * DAY + left).view("M8[us]")
+            left = np.where(hours < 0, left, hours * (DAY_MICROSECONDS // 24) + left % (DAY_MICROSECONDS // 24))
+        ticks = days.view("M8[D]") if g.what == "date" else (days * DAY_MICROSECONDS + left).view("M8[us]")
     ticks = ticks.copy()
     ticks[missing] = np.array("NaT", dtype=ticks.dtype)
     if g.what != "time":

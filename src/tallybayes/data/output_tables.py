@@ -130,6 +130,8 @@ def _decode(schema: Schema, j: int, needs: str, a: Array, rng: np.random.Generat
         labels[:-1] = schema.levels[j].labels
         numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels[:-1])
         exact = numeric and all(v == float(v) for v in labels[:-1])
+        if exact and any(isinstance(v, float) for v in labels[:-1]):
+            labels[:-1] = [float(v) for v in labels[:-1]]  # a column of polars is of one type
         return labels[a].astype(np.float64) if exact and schema.container == "numpy" else labels[a]
     return a
 

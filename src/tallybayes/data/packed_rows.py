@@ -10,15 +10,15 @@ import numpy as np
 
 from tallybayes.data.datetimes import TemporalKind
 from tallybayes.data.labels import is_label
-from tallybayes.data.row_store import RowStore, with_keys
+from tallybayes.data.row_store import ALL, RowStore, with_keys
 from tallybayes.data.stored_column import Form, StoredColumn
 from tallybayes.data.table import Container
 from tallybayes.utils.array_types import Array
 
 KINDS = ("real", "categorical", "binary", "text", "date")
-NUMBERS = "fiub"
-ENTRIES = {"container", "names", "matrix", "csr", "columns", "y", "classes", "w"}
-MOST = 1 << 34  # bytes of one array: a file that asks for more is refused before memory is
+NUMBER_KINDS = "fiub"
+STORE_FIELDS = {"container", "names", "matrix", "csr", "columns", "y", "classes", "w", "limit"}
+MAX_ARRAY_BYTES = 1 << 34  # bytes of one array: a file that asks for more is refused before memory is
 
 
 def pack(s: RowStore) -> dict[str, Any]:
@@ -33,38 +33,55 @@ def pack(s: RowStore) -> dict[str, Any]:
         "y": _squeezed(s.y),
         "classes": s.classes,
         "w": _squeezed(s.w),
+        "limit": s.limit,
     }
 
 
 def unpack(held: object) -> RowStore:
     """The way back; ValueError if these are no rows."""
-    if not isinstance(held, dict) or set(held) != ENTRIES:
+    if not isinstance(held, dict) or set(held) != STORE_FIELDS:
         raise ValueError("its rows are not a row store")
-    y, w, classes = _array(held["y"], "i", 1), _array(held["w"], "f", 1), held["classes"]
+    y, w, classes = _labels(held)
     n = len(y)
-    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not all(map(is_label, classes.tolist())):
-        raise ValueError("the classes of its rows are not labels")
-    if y.dtype != np.int32 or ((y < 0) | (y >= len(classes))).any():
-        raise ValueError("the rows it keeps have no classes")
-    if w.dtype != np.float64 or len(w) != n or not (np.isfinite(w) & (w > 0)).all():
-        raise ValueError("the rows it keeps have no weights")
-    matrix = None if held["matrix"] is None else _array(held["matrix"], NUMBERS, 2)
+    matrix = None if held["matrix"] is None else _array(held["matrix"], NUMBER_KINDS, 2)
     csr = None if held["csr"] is None else _csr(held["csr"], n)
     columns = None if held["columns"] is None else tuple(_read_column(c, n) for c in _list(held["columns"]))
     if sum(part is not None for part in (matrix, csr, columns)) != 1 or (matrix is not None and len(matrix) != n):
         raise ValueError("the rows it keeps are no table")
-    names = held["names"]
-    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise ValueError("the columns of its rows have no names")
+    names = _names(held["names"])
     if held["container"] not in get_args(Container):
         raise ValueError("the rows it keeps are of no known kind of table")
+    limit = held["limit"]
+    if type(limit) is not int or not 0 < limit <= ALL:
+        raise ValueError("the limit of its sample is no hash")
     none = np.zeros((n, 2), dtype=np.uint64)
-    made = RowStore(
-        held["container"], None if names is None else tuple(names), matrix, csr, columns, y, classes, w, none
-    )
+    made = RowStore(held["container"], names, matrix, csr, columns, y, classes, w, none, limit)
     if (names is not None and len(names) != made.d) or made.d == 0:
         raise ValueError("its rows do not have one name for each column")
-    return with_keys(made)
+    made = with_keys(made)
+    if made.n and int(made.key[-1, 0]) >= limit:
+        raise ValueError("its sample has rows beyond its limit")
+    return made
+
+
+def _labels(held: dict[str, Any]) -> tuple[Array, Array, Array]:
+    """Class and weight of each row, and the labels of the classes."""
+    y, w, classes = _array(held["y"], "i", 1), _array(held["w"], "f", 1), held["classes"]
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not all(map(is_label, classes.tolist())):
+        raise ValueError("the classes of its rows are not labels")
+    if y.dtype != np.int32 or ((y < 0) | (y >= len(classes))).any():
+        raise ValueError("the rows it keeps have no classes")
+    if w.dtype != np.float64 or len(w) != len(y) or not (np.isfinite(w) & (w > 0)).all():
+        raise ValueError("the rows it keeps have no weights")
+    return y, w, classes
+
+
+def _names(held: object) -> tuple[str, ...] | None:
+    if held is None:
+        return None
+    if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
+        raise ValueError("the columns of its rows have no names")
+    return tuple(held)
 
 
 def _column(c: StoredColumn) -> dict[str, Any]:
@@ -90,17 +107,24 @@ def _read_column(held: object, n: int) -> StoredColumn:
         raise ValueError("a column of its rows is of no known form")
     if scale is not None and (len(_list(scale)) != len(labels) or not all(isinstance(v, float) for v in scale)):
         raise ValueError("a column of its rows has no scale")
-    values = _array(held["values"], NUMBERS if form == "numbers" else "i", 1)
+    values = _array(held["values"], NUMBER_KINDS if form == "numbers" else "i", 1)
     if len(values) != n:
         raise ValueError("a column of its rows has too many or too few of them")
     if form in ("labels", "categories"):
-        if values.dtype != np.int32 or ((values < -1) | (values >= len(labels))).any():
-            raise ValueError("a column of its rows has codes without labels")
-        if not all(map(is_label, labels)):
-            raise ValueError("a column of its rows has labels that are none")
+        _check_codes(values, labels)
     column = StoredColumn(form, values, tuple(labels), held["kind"], held["integer"], scale and tuple(scale))
-    if form != "times":
-        return column
+    return column if form != "times" else _as_times(column, times)
+
+
+def _check_codes(values: Array, labels: list[Any]) -> None:
+    if values.dtype != np.int32 or ((values < -1) | (values >= len(labels))).any():
+        raise ValueError("a column of its rows has codes without labels")
+    if not all(map(is_label, labels)):
+        raise ValueError("a column of its rows has labels that are none")
+
+
+def _as_times(column: StoredColumn, times: list[Any]) -> StoredColumn:
+    values = column.values
     sort, zone, kind, unit, many = times
     if sort not in get_args(TemporalKind) or not isinstance(zone, str | None) or kind not in ("M", "m"):
         raise ValueError("a column of its rows is of no known sort of time")
@@ -141,7 +165,7 @@ def _array(held: object, kinds: str, dimensions: int) -> Array:
     if not whole or any(t.kind not in "fiub" or t.itemsize > 8 for t in types) or types[0].kind not in kinds:
         raise ValueError("an array of its rows is of a type that rows do not have")
     size = int(np.prod(shape, dtype=object)) * types[1].itemsize
-    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 1 or size > MOST:
+    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 1 or size > MAX_ARRAY_BYTES:
         raise ValueError("an array of its rows is no compressed data")
     found = zlib.decompressobj().decompress(data.tobytes(), size + 1)  # never more than was said
     if len(found) != size:

@@ -23,6 +23,8 @@ from tallybayes.utils.array_types import Array, Floats
 
 Keys = NDArray[np.uint64]  # (rows, 2)
 SEEDS = (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03)
+ALL = 1 << 64
+SAMPLE_BYTES, MIN_SAMPLE = 1 << 26, 8000  # of a sample's numbers; rows that it may have however wide they are
 MISSING = 1 << 63 | 1  # no float64 that is stored has these bits: it is the smallest negative number
 
 
@@ -39,6 +41,7 @@ class RowStore:
     classes: Array
     w: Floats
     key: Keys
+    limit: int = ALL  # of a sample: the rows with a first hash below it are all here, and no others
 
     @property
     def n(self) -> int:
@@ -70,13 +73,27 @@ class RowStore:
         csr = None if a.csr is None else _stacked(a.csr, b.csr)
         columns = None
         if a.columns is not None and b.columns is not None:
-            columns = tuple(joined(one, two) for one, two in zip(a.columns, b.columns, strict=True))
+            names = a.names or [f"x{j}" for j in range(a.d)]
+            columns = tuple(map(joined, a.columns, b.columns, names))
         both = replace(a, matrix=matrix, csr=csr, columns=columns, y=y, classes=classes)
         return _sorted(replace(both, w=np.concatenate([a.w, b.w]), key=np.concatenate([a.key, b.key])))
+
+    def bounded(self, limit: int = ALL) -> RowStore:
+        """The sample of all rows whose first hash is below a limit, as many as there is room for.
+
+        The limit is a power of two (Wegman's adaptive sampling), not the hash of a row, as it is in a bottom-k sample:
+        such a hash would outlive its row.
+        """
+        room, limit = max(MIN_SAMPLE, SAMPLE_BYTES // (8 * self.d + 28)), min(limit, self.limit)
+        if self.n > room:
+            limit = min(limit, 1 << (int(self.key[room, 0]).bit_length() - 1))
+        stay = _below(self.key[:, 0], limit)
+        return replace(self if stay.all() else self.taken(stay), limit=limit)
 
     def subtract(self, other: RowStore) -> RowStore:
         """The rows without others; ForgetError if some of these, or so much weight of them, were never added."""
         _, other = alike(self, other)
+        other = _picked(other, np.flatnonzero(_below(other.key[:, 0], self.limit)))
         w, lost = self.w.copy(), list[int]()
         starts = np.searchsorted(self.key[:, 0], other.key[:, 0], side="left").tolist()
         ends = np.searchsorted(self.key[:, 0], other.key[:, 0], side="right").tolist()
@@ -109,6 +126,10 @@ class RowStore:
     def scale(self, factor: float) -> RowStore:
         """Each row with factor times its weight."""
         return _sorted(replace(self, w=self.w * factor))
+
+
+def _below(key: Keys, limit: int) -> NDArray[np.bool_]:
+    return np.ones(len(key), dtype=bool) if limit >= ALL else key < np.uint64(limit)
 
 
 def store_of(table: Table, target: Target) -> RowStore:
@@ -147,9 +168,17 @@ def _ordered(store: RowStore, first: RowStore) -> RowStore:
         if store.d != first.d:
             raise MergeError(f"The rows have {first.d} columns in one model and {store.d} in the other.")
         return store
+    return in_order(store, theirs, first.container)
+
+
+def in_order(store: RowStore, theirs: tuple[str, ...], container: Container = "rows") -> RowStore:
+    """The columns of a store with names, in this order."""
+    mine = store.names
+    if mine is None or mine == theirs:
+        return store
     extra = [name for name in mine if name not in theirs]
     absent = [name for name in theirs if name not in mine]
-    if (extra or absent) and "rows" not in (store.container, first.container):
+    if (extra or absent) and "rows" not in (store.container, container):
         raise MergeError(f"The rows of the two have different columns: {', '.join(map(repr, (*extra, *absent)))}.")
     columns = dict(zip(mine, _columnar(store).columns or (), strict=True))
     nothing = stored_missing(store.n)

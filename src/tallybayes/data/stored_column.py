@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from tallybayes.data.datetimes import Datetimes, split
 from tallybayes.data.raw_column import RawColumn, object_column
+from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array
 
 Form = Literal["numbers", "labels", "categories", "times"]
-DAY = 86_400 * 10**9
-FAR = -(2**62)  # numbers that nobody uses as a category
+DAY_NANOSECONDS = 86_400 * 10**9
+FORGOTTEN_NUMBER = -(2**62)  # numbers that nobody uses as a category
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class StoredColumn:
         """Nanoseconds of times, wrapped where they are too many."""
         days, left, per_day = split(Datetimes(self.values, *self.times), None)
         with np.errstate(over="ignore"):
-            return np.ascontiguousarray(days * np.int64(DAY) + left * np.int64(DAY // per_day))
+            return np.ascontiguousarray(days * np.int64(DAY_NANOSECONDS) + left * np.int64(DAY_NANOSECONDS // per_day))
 
     def taken(self, at: NDArray[np.intp]) -> StoredColumn:
         """Some of the rows; labels by first appearance, categories that no row has any more without their names."""
@@ -91,8 +92,8 @@ def stored(c: RawColumn) -> StoredColumn:
     return _labelled(c.values.tolist() if c.storage == "objects" else c.plain(), "text" if c.kind == "text" else "")
 
 
-def joined(a: StoredColumn, b: StoredColumn) -> StoredColumn:
-    """The rows of both, in the form of the first where that loses nothing."""
+def joined(a: StoredColumn, b: StoredColumn, name: str) -> StoredColumn:
+    """The rows of both, in the form of the first where that loses nothing; TableError if no column holds both."""
     if b.form == "labels" and not b.labels:  # missing values fit into any form
         return replace(a, values=np.concatenate([a.values, _missing(a, len(b.values))]))
     if a.form == "labels" and not a.labels:
@@ -117,7 +118,19 @@ def joined(a: StoredColumn, b: StoredColumn) -> StoredColumn:
         values = np.concatenate([a.values, to[b.values]])
         return StoredColumn("categories", values, labels, a.kind, a.integer and b.integer, scale)
     kind = "text" if "text" in (a.kind, b.kind) else ""
-    return _labelled([*a.objects().tolist(), *b.objects().tolist()], kind)
+    found = _labelled([*a.objects().tolist(), *b.objects().tolist()], kind)
+    if not all(type(v) is str for v in found.labels):
+        try:
+            object_column(_objects([*found.labels]), name)
+        except TableError as error:
+            before, now = (next((v for v in c.objects() if v is not None), None) for c in (a, b))
+            raise TableError(
+                f"Column {name!r} cannot hold values like {before!r:.60} of the rows kept and values like {now!r:.60} "
+                "of the new rows. Give the new rows the type of the others, or mark those values as missing (None).",
+                column=name,
+                value=now,
+            ) from error
+    return found
 
 
 def _missing(c: StoredColumn, n: int) -> Array:
@@ -144,13 +157,13 @@ def unnamed(labels: tuple[Any, ...], codes: list[int]) -> tuple[Any, ...]:
     for code in codes:
         is_number = isinstance(labels[code], int | float) and not isinstance(labels[code], bool)
         if not isinstance(labels[code], bool):
-            out[code] = FAR - code if is_number else f"(forgotten {code})"
+            out[code] = FORGOTTEN_NUMBER - code if is_number else f"(forgotten {code})"
     return tuple(out)
 
 
 def is_unnamed(label: Any, code: int) -> bool:
     """Whether this stands for a name that was forgotten."""
-    return type(label) in (int, str) and label in (FAR - code, f"(forgotten {code})")
+    return type(label) in (int, str) and label in (FORGOTTEN_NUMBER - code, f"(forgotten {code})")
 
 
 def _labelled(values: list[Any], kind: str) -> StoredColumn:

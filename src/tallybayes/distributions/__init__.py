@@ -46,7 +46,7 @@ _REGISTRY: dict[str, tuple[type[Distribution], dict[str, object]]] = {
     "poisson": (Poisson, {}),
     "kernel": (Kernel, {}),
     "log-gaussian": (LogGaussian, {}),
-    "words": (Words, {}),
+    "words": (Words, {"length_normalized": True}),
     "mdl": (Binned, {"method": "mdl"}),
     "width": (Binned, {"method": "width"}),
     "frequency": (Binned, {"method": "frequency"}),
@@ -127,7 +127,7 @@ def registered() -> tuple[str, ...]:
 
 
 def known() -> dict[str, type[Distribution]]:
-    """Give every class of distributions by its own name: the library's, and what was registered in this process.
+    """Return all distribution classes by name, built-in and registered.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def known() -> dict[str, type[Distribution]]:
 
 
 def distribution(what: object, options: Mapping[str, object]) -> Distribution:
-    """Make a distribution from its name, or give back the instance given.
+    """Make a distribution from its name; an instance is returned as it is.
 
     Parameters
     ----------

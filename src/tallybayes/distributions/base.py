@@ -1,10 +1,10 @@
-"""Distribution: sufficient statistics → parameters → log-likelihood, in nine verbs. All else is a capability."""
+"""Distribution: sufficient statistics → parameters → log-likelihood, in eight methods. All else is a capability."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from tallybayes.data import encoding
 from tallybayes.data.encoding import Data, Sparse
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions.capabilities import KEPT, REPLACED, Reclassing, Rescaling, capability
+from tallybayes.distributions.capabilities import KEPT, REPLACED, ClassOptions, Reclassing, Rescaling, capability
 from tallybayes.distributions.context import Context, Exported, Needs, P, S, Weights
 from tallybayes.distributions.statistics import arrays_of, changed, kind_of, spread, subtract
 from tallybayes.utils.array_types import Array
@@ -25,7 +25,7 @@ class Distribution(ABC, Generic[S, P]):
 
     Its sufficient statistics are arrays whose first axis is the class. Smoothing, variance floors and shrinkage enter
     in `estimate` only, so that statistics add and subtract exactly. A subclass is a frozen dataclass whose fields are
-    its options. It writes `add`, `estimate`, `score`, `sample` and `describe`; the other four verbs have defaults.
+    its options. It writes `add`, `estimate`, `score`, `sample` and `describe`; the other three methods have defaults.
     For one column of numbers SimpleDistribution asks for less. Closed forms and fast paths are capabilities, see
     ``tallybayes.distributions.capabilities``: none is required.
 
@@ -278,6 +278,9 @@ class Distribution(ABC, Generic[S, P]):
         return f"the distribution {self.name!r} has no form for other programs"
 
 
+D = TypeVar("D", bound=Distribution[Any, Any])
+
+
 def same_statistics(a: Distribution, b: Distribution) -> bool:
     """Whether statistics of the two add."""
     return type(a) is type(b) and all(getattr(a, key) == getattr(b, key) for key in a.statistics_options)
@@ -300,6 +303,12 @@ def reclass(d: Distribution, s: Any, to: Sequence[int], K: int) -> Any:
         return own.reclass(s, to, K)
     arrays = arrays_of(s)
     return changed(s, {key: spread(arrays[key], to, K) for key in d.cells if key in arrays})
+
+
+def with_classes(d: D, to: Sequence[int], K: int) -> D:
+    """The distribution where class c has become class to[c] of K."""
+    own = capability(d, ClassOptions)
+    return d if own is None else cast("D", own.with_classes(to, K))
 
 
 def statistics_from(d: Distribution, arrays: Mapping[str, Array]) -> Any:

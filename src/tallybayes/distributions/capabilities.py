@@ -1,4 +1,4 @@
-"""What a distribution may offer beside the nine verbs of Distribution: closed forms, fast paths, facts for other rooms.
+"""What a distribution may offer beside the methods of Distribution: closed forms, fast paths, facts for other rooms.
 
 A distribution names what it offers in `capabilities = (LinearForm, …)` and writes the methods below; whoever needs one
 asks `capability(distribution, LinearForm)` and takes the general way where the answer is None. A subclass that rewrites
@@ -56,6 +56,12 @@ class Reclassing(Protocol):
     def reclass(self, s: Any, to: Sequence[int], K: int) -> Any: ...
 
 
+class ClassOptions(Protocol):
+    """Options by class, as the distribution has them where class c has become class to[c] of K."""
+
+    def with_classes(self, to: Sequence[int], K: int) -> Any: ...
+
+
 class LevelCounts(Protocol):
     """Statistics of columns with levels."""
 
@@ -92,6 +98,13 @@ class SeenColumns(Protocol):
     def seen_columns(self, s: Any, d: int) -> NDArray[np.bool_]: ...
 
 
+class SumsOfSquares(Protocol):
+    """Statistics with sums of squares about means, in which subtracting an outlier leaves few digits."""
+
+    def sums_of_squares(self, s: Any) -> tuple[Array, Array]:
+        """Weights and sums of squares, (K, d), or (1, d) of all classes together."""
+
+
 class LearnedCuts(Protocol):
     """Columns of numbers are cut into intervals, chosen on the first rows."""
 
@@ -113,7 +126,17 @@ class ParameterCount(Protocol):
 
 
 KEPT = frozenset(
-    {Rescaling, Reclassing, LevelCounts, LevelWeights, DroppedLevels, Vocabulary, SeenColumns, LearnedCuts}
+    {
+        Rescaling,
+        Reclassing,
+        ClassOptions,
+        LevelCounts,
+        LevelWeights,
+        DroppedLevels,
+        Vocabulary,
+        SeenColumns,
+        LearnedCuts,
+    }
     | {IndependentColumns, ParameterCount}
 )
 

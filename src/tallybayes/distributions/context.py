@@ -116,7 +116,7 @@ class RowScores:
 
 Json = Any  # None, bool, int, float, str, list or dict of these
 Exported = dict[str, Json]
-NUMBER, CODE = "number", "code"
+NUMBER, CODE, TEXT = "number", "code", "text"
 MAX_EXPORTED_NUMBERS = 4_000_000  # of one term
 
 

@@ -1,4 +1,4 @@
-"""Sufficient statistics as records of arrays, their arithmetic, and Laplace's correction of counts.
+"""Sufficient statistics as records of arrays, their arithmetic, and Laplace smoothing of counts.
 
 Each distribution has a frozen dataclass for its statistics and one for its parameters, so that a reader sees what there
 is, and a type checker that nothing else is asked for. A distribution of a user's own may use plain dicts in their
@@ -145,6 +145,8 @@ def weighted(alpha: float | Sequence[float], log: Array) -> float:
 EPS = float(np.finfo(np.float64).eps)
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 LOG_2PI = float(np.log(2 * np.pi))
+HALF_LOG_2PI = 0.5 * LOG_2PI
+LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
 
 
 class Means(Protocol):

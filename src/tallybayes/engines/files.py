@@ -19,7 +19,7 @@ from tallybayes.errors import OptionError, TableError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallybayes.cli.table_files import Rows, Text
+    from tallybayes.cli.table_files import RowFiles, Text
     from tallybayes.estimators.base import GenerativeClassifier
 
 
@@ -64,7 +64,7 @@ class FileSource(RowSource):
         scratch = mkdtemp(prefix="tallybayes-")  # for what has to be unpacked; gone with this object
         finalize(self, rmtree, scratch, ignore_errors=True)
         self.paths, self.text = list(paths), text
-        self.rows: Rows = open_rows(self.paths, text, scratch)
+        self.rows: RowFiles = open_rows(self.paths, text, scratch)
         self.where = self.rows.where
         self.files = tuple(name for path in self.paths for name in (glob(path, recursive=True) or [path]))
         self._parquet = self.rows.files[0].format == "parquet"

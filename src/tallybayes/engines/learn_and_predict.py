@@ -56,11 +56,11 @@ def choose_on_sample(model: Model, survey: Survey, roles: ColumnRoles) -> Model:
         found = survey.labels.get(name)
         if j in schema.levels and found is not None:
             levels[j] = schema.levels[j].extend(found.to_pylist())
-    if len(roles.target) == 1 and survey.labels.get(roles.target[0]) is not None and not fitted.closed:
+    if len(roles.target) == 1 and survey.labels.get(roles.target[0]) is not None and not fitted.classes_fixed:
         found = survey.labels[roles.target[0]]
         if found is not None and len(found):
             fitted = fitted.reclass(union(fitted.classes, read_labels(found, len(found))[1]))
-    return chosen._holding(replace(fitted, schema=schema.with_levels(levels)))
+    return chosen._with_fitted(replace(fitted, schema=schema.with_levels(levels)))
 
 
 def learn(
@@ -97,7 +97,7 @@ def _chosen(model: Model, here: RowSource, roles: ColumnRoles) -> Model:
     first = here.head(roles)
     with listening():  # what there is to say of columns is said by the fit
         schema = schema_of(model, roles.split(first.sample)[0])
-    if model._settles_on_rows(schema):
+    if model._chooses_on_rows(schema):
         _read_twice(here, model)
         first = here.survey(roles, SAMPLE_ROWS, SAMPLE_PIECES)
     return choose_on_sample(model, first, roles)

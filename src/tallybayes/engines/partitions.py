@@ -153,7 +153,7 @@ def received_model(plan: Model, whole: bytes | None) -> Model | None:
     from tallybayes.io import from_bytes
 
     received = None if whole is None else from_bytes(decompressed(whole))
-    found = None if received is None else plan._holding(received.fitted_)
+    found = None if received is None else plan._with_fitted(received.fitted_)
     if found is not None and received is not None and "_rows" in received.__dict__:
         found.__dict__["_rows"] = received.__dict__["_rows"]
     return found if found is not None and found.class_count_.sum() > 0 else None

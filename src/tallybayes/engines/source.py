@@ -393,7 +393,7 @@ def answer(model: GenerativeClassifier, table: pa.Table, roles: ColumnRoles) -> 
     classes = predictor.fitted.classes
     if len(classes) == 0:
         raise LabelError("The model has no classes.")
-    best, proba = predictor.answer(rows, "best"), predictor.answer(rows, "proba")
+    best, proba = predictor.predict_rows(rows, "best"), predictor.predict_rows(rows, "proba")
     out = {name: table.column(name) for name in roles.keep}
     out["prediction"] = pa.array(classes[best].tolist())
     for k, label in enumerate(classes.tolist()):

@@ -241,7 +241,7 @@ class BayesTransformer(ModelStage):
                 model = model or from_bytes(sent)
                 predictor = model.predictor_
                 rows = predictor.read(table.select(features))
-                found = [_column(how, predictor.answer(rows, how), index) for how in wanted]
+                found = [_column(how, predictor.predict_rows(rows, how), index) for how in wanted]
                 whole = pa.Table.from_arrays([*table.columns, *found], [*names, *wanted])
                 yield from whole.combine_chunks().to_batches()
 

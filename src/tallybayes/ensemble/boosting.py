@@ -3,18 +3,21 @@
 Components that look at a few columns at a time and add up cannot learn a rule of many columns without noise, nor a
 threshold that several sensors cross together. An oblivious tree of up to DEPTH splits, or MAX_DEPTH
 where rows are many, adds to the score of class c
-    value(leaf, c) = LEARNING_RATE · log (n_c + PRIOR_ROWS) / (e_c + PRIOR_ROWS),
+    value(leaf, c) = LEARNING_RATE · log (n_c + PRIOR_PSEUDO_COUNT) / (e_c + PRIOR_PSEUDO_COUNT),
 with n_c the sampled rows of class c in the leaf and e_c the number expected there, the sum of P(c) over its rows.
-Splits are searched on one half of the rows, and a tree is kept only if it lowers the log-loss of the other half. Trees
-are chosen again on the row sample whenever rows are added or removed; they are not sufficient statistics.
+Splits are searched on one half of the rows, and a tree is kept only if it lowers the log-loss of the other half. Where
+rows are many, validation rows decide instead; they have no part in the trees until all rows estimate the values again.
+Trees are chosen again on the row sample whenever rows are added or removed; they are not sufficient statistics.
 
-Each row is scored by its leaf without OWN_SHARE of itself. Without all of itself would be exact for one tree. But
-earlier trees fitted the other rows of the leaf to this row, so their residuals point against it: after some trees it is
-scored worse than a new row, and the search ends too early. (Ordered boosting meets the same bias in another way.)
+Each row is scored by its leaf without LEAVE_OUT_FRACTION of itself. Without all of itself would be exact for one tree.
+But earlier trees fitted the other rows of the leaf to this row, so their residuals point against it: after some
+trees it is scored worse than a new row, and the search ends too early. (Ordered boosting meets the same
+bias in another way.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +28,7 @@ from tallybayes import _core
 from tallybayes.data.schema.inference import ID_SHARE
 from tallybayes.distributions.context import Json, plain
 from tallybayes.distributions.statistics import Record
+from tallybayes.ensemble.missing_values import NO_BIN
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property
 
@@ -33,13 +37,12 @@ if TYPE_CHECKING:
 
 _Tree = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
 
-NO_BIN = 255
 DEPTH = 6  # splits of one tree; of the first trees where there are many rows
 LEARNING_RATE = 0.3  # shrinkage of each tree
-PRIOR_ROWS = 1.0  # pseudo-rows in each leaf, observed and expected alike
+PRIOR_PSEUDO_COUNT = 1.0  # pseudo-rows in each leaf, observed and expected alike
 SPLIT_RIDGE = 1.0  # of the Newton score of a split
 MIN_SPLIT_SCORE = 0.5  # below which a tree is not split further
-OWN_SHARE = 0.85  # of its own weight that a row's leaf is without
+LEAVE_OUT_FRACTION = 0.85  # of its own weight that a row's leaf is without
 PATIENCE_PER_TREE = 0.5  # failed tries in a row that are allowed more for each tree found
 MAX_TRIES = 300  # of one search
 PATIENCE = 5  # tries in a row that may fail at first
@@ -47,10 +50,10 @@ SEARCH_ROWS = 4000  # on which splits are searched
 COLUMN_FACTOR = 3.0  # times √columns are candidates for one tree
 MIN_BINS, MAX_BINS, ROWS_PER_BIN = 64, 254, 32  # histogram bins of a column, between which it may be split
 MAX_RUNS, RUN_ROWS = 6, 16_000  # searches that are averaged: at most, and so that all see so many rows together
-# More than MANY_ROWS are searched once, on more of them, by deeper trees where these gain. The part of itself that a
-# row leaves in its leaf makes small leaves seem better than they are, so it is smaller.
+# More than MANY_ROWS are searched once, on more of them, by deeper trees where these gain. After many trees even
+# partial leave-one-out is pessimistic and ends the search too early, so a share of the rows validates.
 MANY_ROWS, MANY_SEARCH_ROWS, MAX_DEPTH = 16_000, 16_000, 12
-MANY_LEARNING_RATE, MANY_OWN_SHARE = 0.4, 0.95
+MANY_LEARNING_RATE, MANY_OWN_SHARE, VALIDATION_SHARE = 0.4, 0.8, 0.2
 MIN_LEVEL_ROWS = 5  # of a category's level that may be split off
 
 
@@ -168,31 +171,36 @@ def boost(rows: BoostingRows, joint: Floats, effort: int) -> tuple[BoostedTrees 
             rows=MANY_SEARCH_ROWS if many else SEARCH_ROWS,
             seed=run,
             learning_rate=MANY_LEARNING_RATE if many else LEARNING_RATE,
-            pseudo_count=PRIOR_ROWS,
+            pseudo_count=PRIOR_PSEUDO_COUNT,
             ridge=SPLIT_RIDGE,
             min_gain=MIN_SPLIT_SCORE,
-            self_weight=MANY_OWN_SHARE if many else OWN_SHARE,
+            self_weight=MANY_OWN_SHARE if many else LEAVE_OUT_FRACTION,
             patience_per_tree=PATIENCE_PER_TREE,
             max_depth=MAX_DEPTH if many else DEPTH,
+            validation_share=VALIDATION_SHARE if many else 0.0,
         )
         own, fell = _core.fit_boosting((bin_of, bins, rows.numeric), labelled, start, options)
         found += own
         gain += fell / runs
-    if not found:
-        return None, 0.0
+    return (_as_chains(found, runs, maps, rows.numeric), gain) if found else (None, 0.0)
+
+
+def _as_chains(
+    found: Sequence[_Tree], runs: int, maps: Sequence[NDArray[np.uint8]], numeric: NDArray[np.bool_]
+) -> BoostedTrees:
+    """The trees of all runs, averaged. maps: the bin of each level of each column."""
     of = np.concatenate([column for column, _, _ in found])
     levels = np.array([len(own) for own in maps], dtype=np.int64)
     first = np.cumsum(np.insert(levels, 0, 0), dtype=np.int64)
     cuts = (of, np.concatenate([cut for _, cut, _ in found]))
-    trees = BoostedTrees(
+    return BoostedTrees(
         columns=len(maps),
         binning_column=of,
         binning_start=np.cumsum(np.insert(levels[of], 0, 0), dtype=np.int64),
-        binning_map=_core.cut_views((np.concatenate(maps), first, rows.numeric), cuts),
+        binning_map=_core.cut_views((np.concatenate(maps), first, numeric), cuts),
         parent_start=np.cumsum([0, *(len(column) for column, _, _ in found)], dtype=np.int64),
         logs=(np.concatenate([value for _, _, value in found]) / runs).astype(np.float32),
     )
-    return trees, gain
 
 
 def _histogram_bins(rows: BoostingRows, j: int, most: int) -> NDArray[np.uint8]:

@@ -4,7 +4,7 @@ Each column, level and class has a token, a hash of what it counts: a level of i
 levels, a column of all its levels. Where tokens are equal they are refined by the rows, as in colour refinement
 (Weisfeiler & Leman 1968): a row is the sum of the tokens of its values, and a level or class takes on the largest of
 its rows. So a model does not depend on the order of rows, columns and classes, nor on the names of columns, levels and
-classes. Columns or levels that are not told apart even so could be exchanged without a change of the table; between
+classes. Columns or levels that this cannot distinguish could be exchanged without a change of the table; between
 these the position of the column or the label of the level decides.
 
 Numbers count by the rank of their interval, so their unit does not matter.
@@ -132,7 +132,10 @@ class _Colours:
             _, number = np.unique(own, return_inverse=True)
             alike = np.flatnonzero((np.bincount(number) > 1)[number])
             each = [v if labels is None else _of_label(labels.labels[v]) for v in alike.tolist()]
-            own[alike] += np.array(each, dtype=np.uint64)
+            # its place among these, not the hash of a label itself: by that, who guesses a label that was forgotten
+            # since could check the guess
+            order = np.argsort(np.array(each, dtype=np.uint64), kind="stable")
+            own[alike[order]] = mix(own[alike[order]] + np.arange(1, len(alike) + 1, dtype=np.uint64))
 
     def tied(self) -> tuple[list[int], bool]:
         """Columns that are like another one, or have levels that are alike; and whether classes are alike."""

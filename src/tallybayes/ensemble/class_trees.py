@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.networks.joint_counts import GRID
 from tallybayes.ensemble.low_discrepancy import bin_turns
+from tallybayes.ensemble.missing_values import NO_BIN
 from tallybayes.ensemble.row_sample import RowSample
 from tallybayes.utils.array_types import Array
 
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
     from tallybayes.ensemble.layout import Draft
 
-NO_BIN = 255
 MAX_LEAVES = 1 << 17
-BINS = (2, 4)  # of a column in one split
+SPLIT_BINS = (2, 4)  # of a column in one split
 
 Split = tuple[int, Array, int]  # column, bin of each level, bins
 
@@ -50,7 +50,7 @@ def _grow(draft: Draft, sample: RowSample) -> list[list[Split]]:
     columns = all_columns.of(candidates) if len(candidates) < all_columns.d else all_columns
     versions = 2 if columns.numeric.any() else 1  # ways to bin each column, for each tree
     turn = bin_turns(versions * trees, columns.d, np.random.default_rng(seed))
-    maps, bins = columns.draw_bins(turn, BINS, 0.0, seed)
+    maps, bins = columns.draw_bins(turn, SPLIT_BINS, 0.0, seed)
     of_column = columns.split(maps)
     shape = (trees, recipe.tree_depth, recipe.tree_tries)
     tried = np.random.default_rng(draft.seed).integers(0, versions * columns.d, size=shape)

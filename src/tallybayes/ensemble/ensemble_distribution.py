@@ -20,6 +20,7 @@ from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
 from tallybayes.distributions.capabilities import (
     CheckRows,
+    ClassOptions,
     ColumnTerms,
     CountsExport,
     KeptChoices,
@@ -29,7 +30,7 @@ from tallybayes.distributions.capabilities import (
     PackedRow,
     Reclassing,
 )
-from tallybayes.distributions.context import Context, Exported, Weights
+from tallybayes.distributions.context import Context, Exported, RowScores, Weights
 from tallybayes.distributions.networks.joint_counts import (
     Joint,
     Maps,
@@ -42,11 +43,12 @@ from tallybayes.distributions.networks.joint_counts import (
     plus_counts,
 )
 from tallybayes.distributions.statistics import expect, spread, subtract
-from tallybayes.distributions.univariate.categorical import split
 from tallybayes.ensemble import (
     ensemble_export,
     fitting,
+    fixed_choices,
     gaussian_copula,
+    level_densities,
     missing_values,
     networks,
     row_sample,
@@ -64,13 +66,13 @@ MAX_BOOSTING = 4  # a file that asked for more would be searched for hours when 
 
 
 class Component(NamedTuple):
-    """A component: its first meta-feature in the stack, how many it has, and its share of the prediction before weights
+    """A component: its first meta-feature in the stack, how many it has, and its weight before weights
     are learned (0: its weights are shrunk towards 0)."""
 
     name: str
     first: int
     size: int
-    share: float
+    initial_weight: float
 
 
 _INTS, _BYTES = partial(np.zeros, 0, np.int32), partial(np.zeros, 0, np.uint8)
@@ -80,10 +82,13 @@ _TOKENS = partial(np.zeros, 0, np.uint64)
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
-    """log P(x | class) ≈ Σ over meta-features of weight · (mean log P of its chains), and the other components alike.
+    """The logit of a class: its bias, and Σ over meta-features of stacking weight · meta-feature(x, class).
+
+    The meta-feature of a column is the mean log P of its back-off chains; other components have theirs. The
+    result is not a density.
 
     A binning joins the levels of a column into bins; a back-off chain estimates P(child | parents, class) for 0, 1, …
-    parents, each read through a binning. A chain without a child is a class tree.
+    parents, each read through a binning. A chain whose child is the class is a class tree.
     """
 
     smoothing: str = "backoff"
@@ -101,7 +106,9 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     child: Array = field(default_factory=_INTS)  # a binning, −1 for a class tree
     parent: Array = field(default_factory=_INTS)  # binnings
     parent_start: Array = field(default_factory=_START)
-    chain_feature: Array = field(default_factory=_INTS)  # the meta-feature of each chain; class trees become one
+    chain_feature: Array = field(
+        default_factory=_INTS
+    )  # the meta-feature of each chain; class trees are averaged into one
     chain_share: Array = field(default_factory=_FLOATS)  # its share of the mean over members
     column_group: Array = field(default_factory=_INTS)  # which stacking weight of a component each column has
     parts: tuple[tuple[str, int, int, float], ...] = ()  # see Component
@@ -114,6 +121,11 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     boosting: int = 0  # multiplies the tries of the search for trees; 0: none
     weight: float = 1.0  # of the whole, chosen beside text columns
     halves: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)  # see NestedHalves
+    fixed_weights: Array = field(default_factory=_FLOATS)  # memory='sums', see fixed_choices.py; empty: none are fixed
+    fixed_biases: Array = field(default_factory=_FLOATS)  # by class
+    fixed_concentrations: Array = field(default_factory=_FLOATS)
+    fixed_pseudo_counts: Array = field(default_factory=_FLOATS)
+    fixed_numbers: Array = field(default_factory=_FLOATS)
 
     name = "ensemble"
     weighted = ("single", "sample_weight", "chains", "gaussian_n", "gaussian_scatter")
@@ -121,6 +133,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     statistics_options = ("columns", "_digest", "_parts_key")
     capabilities: ClassVar[Collection[type]] = (
         CheckRows,
+        ClassOptions,
         ColumnTerms,
         CountsExport,
         KeptChoices,
@@ -144,9 +157,17 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         h = hashlib.blake2b()
         for f in fields(self):
             value = getattr(self, f.name)
-            if isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray) and f.name != "fixed_biases":  # of the same plan with other classes
                 h.update(f.name.encode() + value.tobytes() + b"|")
         return h.hexdigest()
+
+    @property
+    def is_fixed(self) -> bool:
+        """Are all choices those of the fit, and is no row kept?"""
+        return len(self.fixed_weights) > 0
+
+    def with_classes(self, to: Sequence[int], K: int) -> Ensemble:
+        return replace(self, fixed_biases=spread(self.fixed_biases, to, K)) if self.is_fixed else self
 
     @property
     def tokens(self) -> ContentTokens:
@@ -167,7 +188,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         """What nested halves found, for so much weight of rows: by and by leave-one-out is enough."""
         found = NestedHalves(*self.halves)
         share = min(1.0, found.rows / max(rows, 1e-300))
-        return found._replace(trust=1 - share * (1 - found.trust), optimism=found.optimism * share)
+        return found._replace(shrinkage=1 - share * (1 - found.shrinkage), optimism=found.optimism * share)
 
     @property
     def networks(self) -> int:
@@ -187,7 +208,15 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
 
     def log_starts(self, chains: int) -> NDArray[np.int64]:
         """The same for the logs, which exist for every number of parents."""
-        return np.cumsum([0, *(self.sizes_of(i).sum() for i in range(chains))], dtype=np.int64)
+        first, parents = self.parent_start[:chains], np.diff(self.parent_start[: chains + 1])
+        size = np.where(self.child[:chains] < 0, 1, self.binning_bins[np.maximum(self.child[:chains], 0)])
+        size = size.astype(np.int64)
+        total = size.copy()
+        for i in range(int(parents.max(initial=0))):  # each chain with i + 1 parents
+            some = np.flatnonzero(parents > i)
+            size[some] *= self.binning_bins[self.parent[first[some] + i]]
+            total[some] += size[some]
+        return np.append(0, np.cumsum(total))
 
     @cached_property
     def components(self) -> list[Component]:
@@ -218,11 +247,12 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> EnsembleStatistics:
         assert isinstance(data, Coded)
         single, sizes = count_levels(data, y, w, K)
-        tokens = self.tokens.of_levels(data.known, sizes)
+        tokens = None if self.is_fixed else self.tokens.of_levels(data.known, sizes)
         found, (chains, gaussian) = [row_sample.empty_sample(sizes)], self.no_counts(K, w is not None)
         for span, codes, _ in packed(data, sizes):
             here, part = y[span], None if w is None else w[span]
-            found.append(row_sample.candidates(codes, sizes, tokens, here, part))
+            if tokens is not None:
+                found.append(row_sample.candidates(codes, sizes, tokens, here, part))
             if sum(len(each.label) for each in found) > 2 * row_sample.capacity(len(sizes)):
                 found = [row_sample.union(found)]
             gaussian = self.count(codes, here, part, chains, gaussian)
@@ -267,7 +297,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
 
     def check(self, s: EnsembleStatistics, context: Context) -> None:
         if not self.parts:
-            raise ValueError("it has no parts")
+            raise ValueError("it has no components")
         check_sizes(s.sizes, context, context.d)
         if self.weighting not in WEIGHTING:
             raise ValueError(f"'weighting' is {self.weighting!r:.60}")
@@ -283,15 +313,17 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         shapes |= {"gaussian_mean": (K, p), "gaussian_scatter": (K, p, p)}
         expect({key: getattr(s, key) for key in shapes}, shapes, at_least_0=("single", "gaussian_n"))
         row_sample.check(s.sample, s.sizes, K)
+        fixed_choices.check(self, s, K)
         validation.check_statistics(self, s, K)
 
     # --- estimation and prediction -----------------------------------------------------------------------------
 
     def estimate(self, s: EnsembleStatistics, context: Context) -> EnsembleParams:
-        return fitting.estimate(self, s, self.levels_of(self.room_for(s, context), context))
+        choose = fixed_choices.estimate if self.is_fixed else fitting.estimate
+        return choose(self, s, self.levels_of(self.room_for(s, context), context))
 
     def reestimate(self, s: EnsembleStatistics, context: Context, p: EnsembleParams) -> EnsembleParams:
-        return fitting.again(self, s, self.levels_of(self.room_for(s, context), context), p)
+        return fitting.with_fixed_hyperparameters(self, s, self.levels_of(self.room_for(s, context), context), p)
 
     def leave_one_out(
         self, data: Data, y: NDArray[np.int32], unit: Floats, s: EnsembleStatistics, p: EnsembleParams, context: Context
@@ -303,21 +335,34 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         return out
 
     def scores(self, codes: Array, p: EnsembleParams, values: Floats | None = None) -> Floats:  # noqa: ARG002
+        return self._scores(codes, p, self._level_scores(p))
+
+    def row_scores(self, p: EnsembleParams) -> RowScores:
+        looked_up = self._level_scores(p)
+        return RowScores(p.sizes, p.gone, lambda codes: self._scores(codes, p, looked_up))
+
+    def _scores(self, codes: Array, p: EnsembleParams, looked_up: _core.LevelScores) -> Floats:
         out = np.asarray(self.chains.terms(p.logs, codes, p.all_chains)[0])
-        out += p.biases
-        if p.target_encoding is not None:
-            out += p.target_encoding.scores(codes, self.of("target_encoding", p.weights))
+        missing = looked_up.add(codes, out)
         if p.neighbors is not None:
             out += self.of("neighbors", p.weights)[0] * p.neighbors.scores(codes)
-        if p.gaussian is not None:
-            for rows, z in self.normal_scores.blocks(codes):
-                out[rows] += p.weights[-1] * p.gaussian.log_density(z)
         if p.boosting is not None:
             out += p.boosting.scores(codes)
-        rule = self.missing_rule
+        rule = self.missing_rule if missing else None
         if rule is not None and (some := rule.incomplete(codes)) is not None:
             out[some.rows] = some.blend(out[some.rows], rule.scores(self, p.logs, codes[:, some.rows]))
         return out
+
+    def _level_scores(self, p: EnsembleParams) -> _core.LevelScores:
+        """Biases, target encodings and the Gaussian discriminant, as the core reads them."""
+        encodings, density = [], None
+        if p.target_encoding is not None:
+            weights = self.of("target_encoding", p.weights).tolist()
+            encodings = list(zip(self.encoded_column.tolist(), p.target_encoding.tables, weights, strict=True))
+        if p.gaussian is not None:
+            scale = (self.score_column, self.score_start, self.score_value)
+            density = (scale, p.gaussian.as_core_reads_it, float(self.of("gaussian", p.weights)[0]))
+        return _core.LevelScores(p.biases, encodings, density)
 
     def terms(self, data: Data, p: EnsembleParams, K: int) -> Array:
         """The last entry belongs to no column: biases, class shares of the trees, neighbours, Gaussian constants."""
@@ -340,8 +385,8 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
                 own[:, d] += self.of("neighbors", p.weights)[0] * p.neighbors.scores(codes)
             if p.gaussian is not None:
                 of_columns, constant = p.gaussian.by_column(self.normal_scores, codes, d)
-                own[:, :d] += p.weights[-1] * of_columns
-                own[:, d] += p.weights[-1] * constant
+                own[:, :d] += self.of("gaussian", p.weights)[0] * of_columns
+                own[:, d] += self.of("gaussian", p.weights)[0] * constant
             out[span] = own
             if rule is not None and (some := rule.incomplete(codes)) is not None:
                 stacked = some.without_missing(own[some.rows])
@@ -350,8 +395,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         return out
 
     def outcomes(self, p: EnsembleParams, j: int) -> Array | None:
-        here = p.exist[j]
-        return np.asarray(split(p.log.T, p.sizes)[j].T[here])
+        return level_densities.outcomes(self, p, j)
 
     def sample(self, p: EnsembleParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Rows of the first network."""
@@ -370,7 +414,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         return ensemble_export.with_counts(self, s, p)
 
 
-def only(ensemble: Ensemble, chains: slice) -> Ensemble:
+def subset_of_networks(ensemble: Ensemble, chains: slice) -> Ensemble:
     """Some of the chains as networks with one stacking weight."""
     starts = ensemble.parent_start[chains.start : chains.stop + 1]
     groups = int(ensemble.column_group.max()) + 1
@@ -388,4 +432,5 @@ def only(ensemble: Ensemble, chains: slice) -> Ensemble:
         score_value=_FLOATS(),
         weighting="temperature",
         boosting=0,
+        **fixed_choices.of_network(ensemble, chains, groups),
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions.context import Exported, Json, plain, too_large
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
-from tallybayes.ensemble.fitting import VALUE_ROWS
+from tallybayes.ensemble.fitting import VALUE_PSEUDO_COUNT
 
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
@@ -54,7 +54,7 @@ def with_counts(ensemble: Ensemble, s: EnsembleStatistics, p: EnsembleParams) ->
         chain["concentration"] = p.concentrations[first[i] : first[i] + len(chain["parents"]) + 1].tolist()
     flat = np.concatenate(counts) if counts else s.chains[:0]
     out["counts"] = flat if flat.dtype.kind == "u" else flat.astype(np.float32)
-    out["value_rows"] = VALUE_ROWS / classes
+    out["value_rows"] = VALUE_PSEUDO_COUNT / classes
     return out
 
 
@@ -93,6 +93,7 @@ def _exported(ensemble: Ensemble, p: EnsembleParams, used: NDArray[np.intp]) -> 
         if p.target_encoding is not None
         else [],
         "neighbors": p.neighbors and p.neighbors.export(float(ensemble.of("neighbors", p.weights)[0])),
-        "gaussian": p.gaussian and p.gaussian.export(ensemble.normal_scores, float(p.weights[-1])),
+        "gaussian": p.gaussian
+        and p.gaussian.export(ensemble.normal_scores, float(ensemble.of("gaussian", p.weights)[0])),
         "missing": rule and rule.export(used, 0 if trees is None else trees.count),
     }

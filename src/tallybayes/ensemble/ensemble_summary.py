@@ -28,12 +28,14 @@ def describe(fitted: Fitted) -> str:
     lines = [
         f"Stacked ensemble of {size}.",
         f"Components: {_components(ensemble, p)}.",
-        _kept(ensemble, term.statistics),
+        _row_sample_text(ensemble, term.statistics),
         f"Chosen by leave-one-out on {p.validation_rows:,} sampled rows (log-loss {p.loss:.4f} ± {p.loss_error:.4f}, "
         f"{_scope(p)}): {len(p.concentrations):,} concentrations of back-off{_stacking(ensemble, p)}.",
     ]
-    if (trust := ensemble.judged(float(p.class_weight.sum())).trust) < 1:
-        lines.append(f"Evidence counts {trust:.2g} times: so much of it holds on the other half of the rows.")
+    if not p.validation_rows:
+        del lines[-1]  # one network of a model that keeps no row
+    if (shrinkage := ensemble.judged(float(p.class_weight.sum())).shrinkage) < 1:
+        lines.append(f"Evidence counts {shrinkage:.2g} times: so much of it holds on the other half of the rows.")
     if p.regularisation is not None:
         lam, gam, nu = p.regularisation
         lines.append(
@@ -67,8 +69,10 @@ def _components(ensemble: Ensemble, p: EnsembleParams) -> str:
     return ", ".join(text for there, text in found if there)
 
 
-def _kept(ensemble: Ensemble, s: EnsembleStatistics) -> str:
+def _row_sample_text(ensemble: Ensemble, s: EnsembleStatistics) -> str:
     moments = s.gaussian_mean.size + s.gaussian_scatter.size
+    if ensemble.is_fixed:
+        return f"Kept: {s.chains.size:,} counts, {moments:,} moments, no rows; choices stay as made at the fit."
     rows = "searched at prediction" if ensemble.has("neighbors") else "used for choices only"
     return f"Kept: {s.chains.size:,} counts, {moments:,} moments, a sample of {len(s.sample_label):,} rows ({rows})."
 

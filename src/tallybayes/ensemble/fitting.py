@@ -1,4 +1,4 @@
-"""Estimation of an ensemble: what components and stacking weights choose on the row sample by leave-one-out."""
+"""Estimation of an ensemble: hyperparameters, stacking weights and trees, tuned on the row sample by leave-one-out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_META_NUMBERS = 7 << 23  # numbers in the meta-features of the validation row
 MAX_STEP_PRODUCTS = 1.2e9  # multiplications in one Newton step of the stacking weights
 TEMPERATURE_ROWS = 2000
 MIN_LOG = float(np.log(1e-37))  # of a probability that has a weight: as cpp/kernels/back_off_chains.hpp
-VALUE_ROWS = 1.0  # pseudo-rows of every value, spread over the classes
+VALUE_PSEUDO_COUNT = 1.0  # pseudo-rows of every value, spread over the classes
 NO_GRID = np.empty(0)
 
 
@@ -93,14 +93,14 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
             trees, gain = boosting.boost(_boosting_rows(ensemble, s, rows), joint, ensemble.boosting)
         estimated = stacking.expected_loss(stack.cross_fitted.estimate, estimated.loss, gain)
     judged = ensemble.judged(float(class_weight.sum()))
-    factor = ensemble.weight * judged.trust
+    factor = ensemble.weight * judged.shrinkage
     estimated = stacking.corrected(estimated, judged)
     weights, biases = factor * stack.weights, factor * stack.biases[rank]
     others, trees = others.in_class_order(order, rank), trees and trees.times(factor).in_class_order(rank)
     return EnsembleParams(
         **fields_of(base), **others._asdict(), concentrations=concentrations, logs=_logs(ensemble, counts, logs),
         boosting=trees, weights=weights, biases=biases,
-        chain_weights=weights[_feature_of_chain(ensemble)] * ensemble.chain_share, ridge=stack.ridge,
+        chain_weights=chain_weights(ensemble, weights), ridge=stack.ridge,
         steps=stack.steps, loss=estimated.loss, loss_error=estimated.error, validation_rows=int(used[:m].sum()),
     )  # fmt: skip
 
@@ -145,7 +145,7 @@ def _other_components(ensemble: Ensemble, s: EnsembleStatistics, terms: Array, r
         stage("choosing covariances")
         quick = ensemble.weighting != "features"
         best = gaussian_copula.choose(s.gaussian, ensemble.normal_scores.read(codes), y, unit, start, w, quick)
-        options, gaussian, terms[-1] = best if best is not None else (None, None, 0.0)
+        options, gaussian, ensemble.of("gaussian", terms)[0] = best if best is not None else (None, None, 0.0)
     return OtherComponents(encoding, knn, options, gaussian)
 
 
@@ -184,22 +184,34 @@ def _validation_size(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:
     return min(_scored_size(ensemble, s, K), STACKING_ROWS, max(TEMPERATURE_ROWS, by_time))
 
 
-def again(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams, p: EnsembleParams) -> EnsembleParams:
-    """The parameters of other statistics, with all choices of p."""
-    nobody = (np.ascontiguousarray(s.sample_codes[:, :0]), s.sample_label[:0], None)
-    smoothing = _smoothing(ensemble, 0, p.concentrations)
-    _, logs, _ = ensemble.chains.learn(s.chains, *nobody, smoothing, _chain_features(ensemble))
+def with_fixed_hyperparameters(
+    ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams, p: EnsembleParams
+) -> EnsembleParams:
+    """The parameters of other statistics, with the hyperparameters, weights and trees of p."""
     gaussian, old = None, p.target_encoding
     if p.regularisation is not None and p.gaussian is not None:
-        gaussian = gaussian_copula.again(s.gaussian, p.gaussian, p.regularisation)
+        gaussian = gaussian_copula.with_fixed_hyperparameters(s.gaussian, p.gaussian, p.regularisation)
     return replace(
         p,
         **fields_of(base),
-        logs=_logs(ensemble, s.chains, logs),
+        logs=logs_of(ensemble, s, p.concentrations),
         gaussian=gaussian,
         target_encoding=old and target_encoding.encode(s, old.columns, old.pseudo_counts, old.prior),
-        neighbors=p.neighbors and p.neighbors.again(s),
+        neighbors=p.neighbors and p.neighbors.with_fixed_hyperparameters(s),
     )
+
+
+def logs_of(ensemble: Ensemble, s: EnsembleStatistics, concentrations: Floats) -> Array:
+    """The log-probabilities of all chains, with concentrations as chosen before."""
+    nobody = (np.ascontiguousarray(s.sample_codes[:, :0]), s.sample_label[:0], None)
+    smoothing = _smoothing(ensemble, 0, concentrations)
+    _, logs, _ = ensemble.chains.learn(s.chains, *nobody, smoothing, _chain_features(ensemble))
+    return _logs(ensemble, s.chains, logs)
+
+
+def chain_weights(ensemble: Ensemble, weights: Floats) -> Floats:
+    """What the term of each chain is multiplied by."""
+    return np.asarray(weights[_feature_of_chain(ensemble)] * ensemble.chain_share)
 
 
 def leave_one_out(
@@ -226,7 +238,7 @@ def leave_one_out(
         z = ensemble.normal_scores.read(codes)
         left = gaussian_copula.leave_one_out(s.gaussian, z, y, unit, lam, gam, (nu,))
         assert left is not None
-        out += p.weights[-1] * left[0]
+        out += ensemble.of("gaussian", p.weights)[0] * left[0]
     rule = ensemble.missing_rule
     if rule is not None and (some := rule.incomplete(codes)) is not None:
         at = some.rows
@@ -235,13 +247,13 @@ def leave_one_out(
 
 
 def smooth_prior(weight: Array) -> Floats:
-    """log (n_k + ½) / (n + K / 2)"""
+    """log (n_k + ½) / (n + K / 2): class shares with Jeffreys' half a row."""
     return np.asarray(np.log((weight + 0.5) / (weight.sum() + 0.5 * len(weight))))
 
 
 def _smoothing(ensemble: Ensemble, rows: int, concentrations: Floats | None = None) -> _core.ChainSmoothing:
     grid = GRID if ensemble.smoothing == "backoff" else NO_GRID
-    return _core.ChainSmoothing(grid, rows, float(ensemble.alpha), VALUE_ROWS, concentrations)
+    return _core.ChainSmoothing(grid, rows, float(ensemble.alpha), VALUE_PSEUDO_COUNT, concentrations)
 
 
 def _chain_features(ensemble: Ensemble) -> _core.ChainOutputs:
@@ -274,12 +286,12 @@ def _centres(ensemble: Ensemble, terms: Array, rows: ValidationRows) -> Floats:
         return np.concatenate(
             [np.full(part.size, float(part.name != "target_encoding")) for part in ensemble.components]
         )
-    shared = [part for part in ensemble.components if part.share > 0]
-    centre, whole = np.zeros(len(terms)), sum(part.share for part in shared)
+    shared = [part for part in ensemble.components if part.initial_weight > 0]
+    centre, whole = np.zeros(len(terms)), sum(part.initial_weight for part in shared)
     for part in shared:
         own = slice(part.first, part.first + part.size)
         total = terms[own, few].sum(axis=0, dtype=np.float64)
-        centre[own] = _temperature(total, start, y, w) * part.share / whole
+        centre[own] = _temperature(total, start, y, w) * part.initial_weight / whole
     if ensemble.weighting == "temperature" and len(shared) > 1:
         total = np.tensordot(centre, terms[:, few], axes=1)
         centre *= _temperature(total, start, y, w)

@@ -32,7 +32,7 @@ X = TypeVar("X")
 Y = TypeVar("Y")
 
 DEGREES_OF_FREEDOM = (10.0, np.inf)  # ν of Student's t to choose from; infinity is the normal distribution
-GRID = (  # (λ, γ) to choose from; a quick search tries the first QUICK
+COVARIANCE_GRID = (  # (λ, γ) to choose from; a quick search tries the first QUICK
     (1.0, 0.1), (0.5, 0.1), (0.3, 0.5), (0.1, 0.1), (0.1, 0.0), (0.02, 0.2),
     (1.0, 0.0), (1.0, 0.5), (0.5, 0.0), (0.02, 0.02), (0.1, 0.9),
 )  # fmt: skip
@@ -115,9 +115,14 @@ def normal_scores(n: Floats) -> Floats:
     return np.asarray(ndtri(np.clip((np.cumsum(n) - n / 2) / total, edge, 1 - edge)))
 
 
+def is_frequent(rows: Floats | float, n: Floats) -> NDArray[np.bool_]:
+    """Are these enough rows, of a column with counts n, for a variance in each class?"""
+    return np.asarray(rows >= max(MIN_LEVEL_ROWS, MIN_LEVEL_SHARE * float(n.sum())))
+
+
 def indicators(n: Floats) -> list[Floats]:
     """An indicator of each frequent level of a category with counts n."""
-    frequent = np.flatnonzero(n >= max(MIN_LEVEL_ROWS, MIN_LEVEL_SHARE * float(n.sum())))
+    frequent = np.flatnonzero(is_frequent(n, n))
     return [(np.arange(len(n)) == v).astype(np.float64) for v in frequent.tolist()]
 
 
@@ -176,16 +181,10 @@ class Discriminant:
     divisor: Floats  # m_k
     floor: Floats  # γ D + T / (m_k + 1)
 
-    @cached_property
-    def _zeros(self) -> tuple[Floats, Floats]:
-        return np.zeros_like(self.mean), np.zeros_like(self.constant)
-
-    def log_density(self, z: Floats) -> Floats:
-        """(rows, classes): log densities of scores z (rows, dimensions)."""
-        linear, constant = self._zeros
-        scores = _core.quadratic_scores(_core.Columns(z), self.mean, linear, self.root, constant)
-        distance = -2 * np.asarray(scores)  # the kernel gives −½ of the squared distance
-        return self.constant - tails(distance, z.shape[1], self.freedom)
+    @property
+    def as_core_reads_it(self) -> tuple[Floats, Floats, Floats, float]:
+        """Mean, root, constant and degrees of freedom."""
+        return self.mean, self.root, self.constant, float(self.freedom)
 
     def in_class_order(self, which: Array) -> Discriminant:
         """The same with class which[c] as class c."""
@@ -233,7 +232,7 @@ def discriminant(s: Statistics, lam: float, gam: float, freedom: float) -> Discr
     return _discriminant(s, lam, gam, freedom, *_bounds(s, lam, gam))
 
 
-def again(s: Statistics, old: Discriminant, options: Regularisation) -> Discriminant | None:
+def with_fixed_hyperparameters(s: Statistics, old: Discriminant, options: Regularisation) -> Discriminant | None:
     """The densities of other statistics, with the divisors and floors that `leave_one_out` keeps."""
     return _discriminant(s, *options, old.divisor, old.floor)
 
@@ -310,7 +309,7 @@ def choose(
             for logs, nu in zip(found, freedom, strict=True)
         ]
 
-    grid = GRID[: QUICK if quick else None]
+    grid = COVARIANCE_GRID[: QUICK if quick else None]
     first, rest = (DEGREES_OF_FREEDOM[:1], DEGREES_OF_FREEDOM[1:]) if quick else (DEGREES_OF_FREEDOM, ())
     tried = zip(_threaded(lambda pair: losses(pair, first), grid), grid, strict=True)
     least, nu, pair = min((*each, pair) for some, pair in tried for each in some)

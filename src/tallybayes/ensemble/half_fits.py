@@ -15,7 +15,7 @@ from tallybayes.ensemble import fitting, gaussian_copula
 from tallybayes.ensemble.canonical_order import class_order, with_class_ranks
 from tallybayes.ensemble.ensemble_distribution import Ensemble
 from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
-from tallybayes.ensemble.layout import Batches, Columns, Recipe, columns_of, lay_out
+from tallybayes.ensemble.layout import Batches, CountedColumns, Recipe, columns_of, lay_out
 from tallybayes.ensemble.nested_halves import HalfFit
 from tallybayes.ensemble.row_sample import RowSample
 from tallybayes.utils.array_types import Array, Floats
@@ -30,7 +30,7 @@ def choose_layout(
     batches: Batches,
     recipe: Recipe,
     seed: int,
-) -> tuple[Columns, dict[str, Any]]:
+) -> tuple[CountedColumns, dict[str, Any]]:
     """The columns of n rows with levels and classes in canonical order, and the fields of a layout for them."""
     order = class_order(s.sample, len(weight))
     rank = np.argsort(order).astype(np.int32)
@@ -78,7 +78,8 @@ def fit_half(
     def batches() -> Any:
         yield sample.codes, sample.label, sample.weight
 
-    recipe = replace(recipe, screened_from=2 * recipe.screened_from)  # as all rows are
+    few = None if recipe.few_rows is None else recipe.few_rows / 2
+    recipe = replace(recipe, screened_from=2 * recipe.screened_from, few_rows=few)  # as all rows are
     _, fields = choose_layout(ensemble, s, weight, numeric, n, batches, recipe, seed)
     chosen = replace(ensemble, **fields)
     s = EnsembleStatistics.of(single, sizes, sample, *count_layout(chosen, batches, K, True))

@@ -19,7 +19,15 @@ from tallybayes.ensemble.canonical_order import CodedRows, ContentTokens
 from tallybayes.ensemble.class_trees import add_class_trees
 from tallybayes.ensemble.ensemble_distribution import Component
 from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
-from tallybayes.ensemble.gaussian_copula import MAX_DIMENSIONS, NormalScores, indicators, normal_scores, scores_of
+from tallybayes.ensemble.gaussian_copula import (
+    MAX_DIMENSIONS,
+    NormalScores,
+    indicators,
+    is_frequent,
+    normal_scores,
+    scores_of,
+)
+from tallybayes.ensemble.missing_values import NO_BIN
 from tallybayes.ensemble.naive import add_naive
 from tallybayes.ensemble.networks import add_networks
 from tallybayes.ensemble.row_sample import RowSample, first_rows
@@ -28,10 +36,10 @@ from tallybayes.utils.array_types import Array, Floats
 
 Batches = Callable[[], Iterator[CodedRows]]
 
-NO_BIN = 255
 MAX_PAIR_CELLS = 1 << 25  # counts of pairs of columns
 INFORMATION_BINS = 6  # of a column, for mutual information
 MIN_CANDIDATES = 8  # columns that may be parents, however many columns there are
+MAX_WEAK_INFORMATION = 2.0  # nats in all rows, for each column and class but one: of noise, 1 is overfitted
 MAX_FALSE = 0.2  # share of noise among the columns that are used, where there are more columns than rows
 MANY_LEVELS = 10  # of a category, above which it has a target encoding
 REDUNDANT = 0.95  # rank correlation from which two numbers share their stacking weights
@@ -66,7 +74,7 @@ class Recipe:
     cells_per_row_and_class: int = 4  # … and for each row and class
     screened_from: float = 1.0  # columns for each row, above which columns without significant information are ignored
 
-    def suited_to(self, columns: Columns) -> Recipe:
+    def suited_to(self, columns: CountedColumns) -> Recipe:
         """Class trees or neighbours by the number of rows: see few_rows."""
         if self.few_rows is None:
             return self
@@ -76,7 +84,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class CountedColumns:
     """The counts and kinds of the columns. The levels of categories are in a canonical order, independent of the order
     of rows; `original_order` leads back."""
 
@@ -112,13 +120,13 @@ class Columns:
         all_of = self.single if levels is None else levels
         return [all_of[..., end - size : end] for end, size in zip(ends, self.sizes.tolist(), strict=True)]
 
-    def of(self, which: Array) -> Columns:
+    def of(self, which: Array) -> CountedColumns:
         """Some of the columns."""
         parts = self.split()
         single = np.ascontiguousarray(np.concatenate([parts[j] for j in which.tolist()], axis=1))
         canonical = tuple(self.canonical[j] for j in which.tolist())
         flags = (self.numeric[which], self.missing[which], self.weight)
-        return Columns(single, self.sizes[which], *flags, canonical, self.identifier[which])
+        return CountedColumns(single, self.sizes[which], *flags, canonical, self.identifier[which])
 
     def draw_bins(
         self, turn: NDArray[np.int32], bins: tuple[int, int], mdl: float, seed: int
@@ -133,7 +141,7 @@ class Columns:
 
 def columns_of(
     s: EnsembleStatistics, weight: Floats, tokens: ContentTokens, n: int, numeric: NDArray[np.bool_]
-) -> Columns:
+) -> CountedColumns:
     """The columns of n rows with these statistics. weight: of each class."""
     sizes, first = s.sizes, np.concatenate([[0], np.cumsum(s.sizes)[:-1]])
     order = tuple(tokens.level_order(j, size) for j, size in enumerate(sizes.tolist()))
@@ -143,7 +151,7 @@ def columns_of(
     levels = np.add.reduceat(single.sum(axis=0) > 0, first, dtype=np.int64)
     rows = n * np.minimum(present / max(float(weight.sum()), 1e-300), 1.0)
     identifier = ~numeric & (levels > MANY_LEVELS) & (levels >= ID_SHARE * rows)
-    return Columns(np.ascontiguousarray(single), sizes, numeric, missing, weight, order, identifier)
+    return CountedColumns(np.ascontiguousarray(single), sizes, numeric, missing, weight, order, identifier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +166,7 @@ class Information:
 class ChainBuilder:
     """Binnings and back-off chains as they are gathered, many at a time."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: CountedColumns) -> None:
         self.columns = columns
         self.binnings = 0
         self.gathered: dict[str, list[Array]] = {key: [np.empty(0, dtype=kind)] for key, kind in FIELDS.items()}
@@ -205,7 +213,7 @@ class Draft:
     DESIGN: ClassVar[int] = 0  # seed of the low-discrepancy design: the same for every random_state
 
     def __init__(
-        self, columns: Columns, recipe: Recipe, known: Information, seed: int, redundant: NDArray[np.int32]
+        self, columns: CountedColumns, recipe: Recipe, known: Information, seed: int, redundant: NDArray[np.int32]
     ) -> None:
         self.columns, self.recipe, self.known, self.seed = columns, recipe, known, seed
         self.chains, self.components = ChainBuilder(columns), list[Component]()
@@ -224,7 +232,7 @@ class Draft:
         return self.chains.bin(columns, maps.ravel(), bins.ravel()).reshape(bins.shape)
 
 
-def lay_out(columns: Columns, recipe: Recipe, batches: Batches, sample: RowSample, seed: int) -> dict[str, Any]:
+def lay_out(columns: CountedColumns, recipe: Recipe, batches: Batches, sample: RowSample, seed: int) -> dict[str, Any]:
     """The fields of an Ensemble of these columns."""
     recipe, sample = recipe.suited_to(columns), first_rows(sample, LAYOUT_ROWS)
     columns = without_noise(columns, recipe.screened_from)
@@ -245,10 +253,10 @@ def lay_out(columns: Columns, recipe: Recipe, batches: Batches, sample: RowSampl
         fields |= {"score_column": scores.column, "score_start": scores.start, "score_value": scores.value}
     if not draft.components:
         raise OptionError(
-            "None of the parts suits this table. Class trees found no column that separates the classes; the Gaussian "
-            f"discriminant needs 1 to {MAX_DIMENSIONS} dimensions (numbers and frequent levels) and neighbors at least "
-            f"1, and there are {dimensions}; target encoding needs a category with more than {MANY_LEVELS} levels. Add "
-            "'networks' or 'naive' to parts."
+            "None of the components suits this table. Class trees found no column that separates the classes; the "
+            f"Gaussian discriminant needs 1 to {MAX_DIMENSIONS} dimensions (numbers and frequent levels) and neighbors "
+            f"at least 1, and there are {dimensions}; target encoding needs a category with more than {MANY_LEVELS} "
+            "levels. Add 'networks' or 'naive' to parts."
         )
     return {
         **fields,
@@ -261,26 +269,29 @@ def lay_out(columns: Columns, recipe: Recipe, batches: Batches, sample: RowSampl
     }
 
 
-def _many_levels(columns: Columns) -> NDArray[np.int32]:
+def _many_levels(columns: CountedColumns) -> NDArray[np.int32]:
     """The categories with a target encoding."""
     first = np.cumsum(columns.sizes) - columns.sizes
     seen = np.add.reduceat(columns.single.sum(axis=0) > 0, first, dtype=np.int64)
     return np.flatnonzero(~columns.numeric & ~columns.identifier & (seen > MANY_LEVELS)).astype(np.int32)
 
 
-def _normal_scores(columns: Columns) -> NormalScores:
-    """Normal scores of numbers; indicators of the frequent levels of categories but the first, which is redundant."""
+def _normal_scores(columns: CountedColumns) -> NormalScores:
+    """Normal scores of numbers; indicators of the frequent levels of categories but the first, which is redundant.
+
+    A number that nearly always has one value has none: its few other values lie many standard deviations away.
+    """
 
     def dimensions(j: int, n: Floats) -> list[Floats]:
         if columns.numeric[j]:
-            return [normal_scores(n)]
+            return [normal_scores(n)] if is_frequent(float(n.sum() - n.max()), n) else []
         return [columns.original_order(j, own) for own in indicators(n)[1:]]
 
     counts = [(j, own.sum(axis=0)) for j, own in enumerate(columns.split()) if not columns.identifier[j]]
     return scores_of((j, dimensions(j, n)) for j, n in counts if (n > 0).sum() > 1)
 
 
-def redundant_groups(columns: Columns, codes: Array) -> NDArray[np.int32]:
+def redundant_groups(columns: CountedColumns, codes: Array) -> NDArray[np.int32]:
     """A group for each column, in their order: numbers whose ranks in the row sample correlate above REDUNDANT."""
     group, numbers = np.arange(columns.d), np.flatnonzero(columns.numeric)
     if len(numbers) < 2 or codes.shape[1] < 10:
@@ -310,7 +321,7 @@ def _groups(with_class: Floats, redundant: NDArray[np.int32]) -> NDArray[np.int3
     return out
 
 
-def _coarse(columns: Columns) -> tuple[Array, Array, Floats, NDArray[np.int64]]:
+def _coarse(columns: CountedColumns) -> tuple[Array, Array, Floats, NDArray[np.int64]]:
     """About six bins of each column: maps and numbers of draw_bins, their counts (classes, bins), and bins by column,
     with one for missing values."""
     turn = np.zeros((1, columns.d), dtype=np.int32)
@@ -326,7 +337,7 @@ def _coarse(columns: Columns) -> tuple[Array, Array, Floats, NDArray[np.int64]]:
     return maps, bins, single, sizes
 
 
-def without_noise(columns: Columns, from_ratio: float) -> Columns:
+def without_noise(columns: CountedColumns, from_ratio: float) -> CountedColumns:
     """Where there are more than from_ratio columns for each row: columns without significant information about the
     class are ignored, but for MIN_CANDIDATES (G-test with a false discovery rate of MAX_FALSE: Benjamini & Hochberg
     1995)."""
@@ -345,7 +356,19 @@ def without_noise(columns: Columns, from_ratio: float) -> Columns:
     return replace(columns, identifier=columns.identifier | ignored)
 
 
-def information(columns: Columns, batches: Batches) -> Information:
+def is_weak(columns: CountedColumns) -> bool:
+    """Do columns one by one tell so little of the class that bins, parents and weights chosen on noise tell as much?
+
+    The log-loss of n new rows, of noise, exceeds that of the class prior by about columns · (classes − 1).
+    """
+    _, _, single, sizes = _coarse(columns)
+    value, free, n = _mutual_information(single, sizes)
+    used = (n > 0) & ~columns.identifier
+    told = float((n[used] * value[used] - free[used] / 2).sum())
+    return told <= MAX_WEAK_INFORMATION * float(used.sum()) * (columns.K - 1)
+
+
+def information(columns: CountedColumns, batches: Batches) -> Information:
     """Mutual information on about six bins of each column, less its expectation by chance: degrees of freedom / 2n.
 
     Where there would be too many pairs, only the columns with most information about the class may be parents.
@@ -396,7 +419,9 @@ def _pairs(d: int, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
 def _with_class(counts: Floats, sizes: NDArray[np.int64]) -> Floats:
     """I(x; y) of each column, bias-corrected and above 0. counts: (classes, levels), column after column."""
     value, free, n = _mutual_information(counts, sizes)
-    found = np.maximum(value - free / (2 * np.where(n > 0, n, 1.0)), 1e-6 * np.maximum(value, 0.0) + 1e-9)
+    with np.errstate(over="ignore"):  # rows of next to no weight say nothing
+        bias = free / (2 * np.where(n > 0, n, 1.0))
+    found = np.maximum(value - bias, 1e-6 * np.maximum(value, 0.0) + 1e-9)
     return np.where(n > 0, found, 1e-9)
 
 

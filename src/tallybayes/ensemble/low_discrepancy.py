@@ -1,6 +1,6 @@
 """Low-discrepancy design of the members: parents and bins are spread evenly instead of drawn at random.
 
-The orders of super-parents are a herding sample (Welling 2009) of random draws, and the bins of a column are assigned
+The orders of super-parents are a greedy subset (Welling 2009) of random draws, and the bins of a column are assigned
 by permutations over the members. A mean over T members of such a design errs by about 1 / T, one over T draws by
 1 / √T.
 """

@@ -23,7 +23,7 @@ from tallybayes.utils.array_types import Array, Floats
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
 
-NO_BIN = 255
+NO_BIN = 255  # a row without this value takes no part; kNoBin in cpp/core/ensemble/bins.hpp
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +60,7 @@ class MissingRule:
 
     def incomplete(self, codes: Array) -> IncompleteRows | None:
         """The rows of packed codes (columns, rows) that miss a value in a complete column; None for none."""
-        top = np.iinfo(codes.dtype).max
-        if codes.max(initial=0) < top:
-            return None
-        missing = (codes == top) & self.complete[:, None]
+        missing = (codes == np.iinfo(codes.dtype).max) & self.complete[:, None]
         count = missing.sum(axis=0)
         rows = np.flatnonzero(count)
         if not len(rows):

@@ -101,7 +101,7 @@ class Neighbors(Record):
             out[span] = self.terms(_without(near, own, unit[span]))
         return out
 
-    def again(self, s: EnsembleStatistics) -> Neighbors:
+    def with_fixed_hyperparameters(self, s: EnsembleStatistics) -> Neighbors:
         """The same choices over another row sample."""
         codes, label, weight = _searched(s)
         return replace(self, codes=codes, label=label, weight=weight)

@@ -21,6 +21,7 @@ from tallybayes.data.encoding import Coded
 from tallybayes.distributions.networks.family_sampling import draw as draw_levels
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams
 from tallybayes.ensemble.low_discrepancy import bin_turns, parent_orders
+from tallybayes.ensemble.missing_values import NO_BIN
 from tallybayes.errors import OptionError
 from tallybayes.utils.array_types import Array
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
     from tallybayes.ensemble.layout import Draft, Information
 
-NO_BIN = 255
 MAX_CELLS = 1 << 26  # counts of all chains …
 MANY_ROWS, MANY_ROWS_CELLS = 16_000, 1 << 23  # … and of many rows, whose finer structure boosting learns
 MAX_CHAIN_CELLS, MIN_CHAIN_CELLS = 1 << 19, 64  # counts of one chain

@@ -33,7 +33,7 @@ BY_COMPONENT = ("class_trees", "neighbors", "gaussian")  # components with one m
 
 def nonnegative(ensemble: Ensemble) -> NDArray[np.bool_]:
     """Which meta-features need weights ≥ 0: all but naive Bayes, which offsets what others say of a column."""
-    free = [part.name == "naive" and part.share == 0 for part in ensemble.components]
+    free = [part.name == "naive" and part.initial_weight == 0 for part in ensemble.components]
     return np.concatenate([np.full(part.size, not f) for part, f in zip(ensemble.components, free, strict=True)])
 
 
@@ -95,7 +95,7 @@ def fit(
 
     same = None if (w[w > 0] == 1).all() else w
     odd = np.arange(len(y)) % 2 == 1
-    rows = _core.StackingSearch(terms, np.where(w > 0, y, -1).astype(np.int32), same, start, odd)
+    rows = _core.StackingProblem(terms, np.where(w > 0, y, -1).astype(np.int32), same, start, odd)
 
     def fit_half(ridge: float, half: bool | None, first: Floats | None) -> tuple[Floats, Floats, float, int]:
         pull = ridge * np.append(group_size, 1.0)  # the last: of the biases
@@ -175,7 +175,7 @@ def expected_loss(cross_validated: EstimatedLoss, resubstitution: float, gain: f
 def corrected(estimated: EstimatedLoss, judged: NestedHalves) -> EstimatedLoss:
     """An estimated loss and what nested halves found: a fit on all rows has about half of the optimism of their fits,
     all of it if the score is not trusted. The correction itself is uncertain by half of its size."""
-    more = (1 - judged.trust / 2) * judged.optimism
+    more = (1 - judged.shrinkage / 2) * judged.optimism
     loss = max(estimated.loss + more, estimated.loss / 10)
     return EstimatedLoss(loss, float(np.hypot(max(estimated.error, judged.error), more / 2)))
 

@@ -31,13 +31,6 @@ class TargetEncoding:
     prior: Floats
     tables: tuple[Floats, ...]
 
-    def scores(self, codes: Array, weights: Floats) -> Floats:
-        """(rows, classes): the weighted sum over its columns of packed codes (columns of the table, rows)."""
-        out = np.zeros((codes.shape[1], len(self.prior)))
-        for i, own in enumerate(self.by_column(codes)):
-            out += weights[i] * own
-        return out
-
     def in_class_order(self, which: Array) -> TargetEncoding:
         """The same with class which[c] as class c."""
         return replace(self, prior=self.prior[which], tables=tuple(table[:, which] for table in self.tables))

@@ -7,6 +7,7 @@ before it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from tallybayes.utils.array_types import Array, Floats
 NGRAMS = (1, 2)  # words and pairs of words: pairs hold what a word negates or begins
 ALPHAS = (1.0, 0.3, 0.1, 0.03)
 SELECTION_ROWS, SPANS = 2000, 20  # leave-one-out rows, and spans of the table that they are taken from
-MODELS = ("multinomial", "complement")
+TEXT_MODELS = ("multinomial", "complement")
 ROUNDS = 4  # of coordinate descent over the two weights
 MIN_GAIN = 5e-4  # of log-loss, below which a side has no weight
 COLUMN_GAIN = 2.0  # of log-likelihood, that each other column must add: their stacking saw the same rows
@@ -42,23 +43,12 @@ def fit_texts(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fit
     w, y = np.where(y < 0, 0.0, w), np.maximum(y, 0)
     chosen: list[Term] = []
     for term, words in texts:
-        best, loss, best_joint = term, np.inf, joint
-        for model in MODELS if fitted.K > 2 else MODELS[:1]:  # of two classes both give the same odds
-            last = np.inf
-            for alpha in ALPHAS:
-                plain = replace(words, model=model, alpha=alpha, weight=1.0)
-                tried = replace(term, distribution=plain)
-                _, own = _leave_one_out(replace(fitted, terms=(tried,)).estimate(priors), spans, priors, starts)
-                weight = temperature.best_temperature(joint, own, y, w, PULL)
-                found = -temperature.score(temperature.posterior(joint, own, weight), y, w)
-                if found < loss:
-                    best, loss = replace(term, distribution=replace(plain, weight=weight)), found
-                    best_joint = joint + weight * own
-                if found > last:  # less smoothing harms already
-                    break
-                last = found
+
+        def left_out(tried: Term) -> Floats:
+            return _leave_one_out(replace(fitted, terms=(tried,)).estimate(priors), spans, priors, starts)[1]
+
+        best, joint = _smoothed(term, words, fitted.K, left_out, joint, y, w)
         chosen.append(best)
-        joint = best_joint
     if others:
         columns = sum(len(t.columns) for t in others)
         gain = max(MIN_GAIN, COLUMN_GAIN * columns / max(float(w.sum()), 1e-300))
@@ -67,6 +57,30 @@ def fit_texts(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fit
         chosen = [_weighted(t, of_texts) for t in chosen]
     by_columns = {t.columns: t for t in (*others, *chosen)}
     return replace(fitted, terms=tuple(by_columns[t.columns] for t in fitted.terms))
+
+
+def _smoothed(
+    term: Term, words: Words, K: int, left_out: Callable[[Term], Floats], joint: Floats, y: Array, w: Floats
+) -> tuple[Term, Floats]:
+    """A text with the model, smoothing and weight of least LOO log-loss beside `joint`, and the joint with it.
+
+    left_out: the leave-one-out log-likelihood of the rows under one text.
+    """
+    best, loss, best_joint = term, np.inf, joint
+    for model in TEXT_MODELS if K > 2 else TEXT_MODELS[:1]:  # of two classes both give the same odds
+        last = np.inf
+        for alpha in ALPHAS:
+            plain = replace(words, model=model, alpha=alpha, weight=1.0)
+            own = left_out(replace(term, distribution=plain))
+            weight = temperature.best_temperature(joint, own, y, w, PULL)
+            found = -temperature.score(temperature.posterior(joint, own, weight), y, w)
+            if found < loss:
+                best, loss = replace(term, distribution=replace(plain, weight=weight)), found
+                best_joint = joint + weight * own
+            if found > last:  # less smoothing harms already
+                break
+            last = found
+    return best, best_joint
 
 
 def _balance(

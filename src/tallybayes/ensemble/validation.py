@@ -21,7 +21,7 @@ ARRAYS = {
     "level_token": np.uint64, "level_start": np.int64,
 }  # fmt: skip
 # The components in the order of their meta-features
-NAMES = ("networks", "uniform_networks", "naive", "class_trees", "target_encoding", "neighbors", "gaussian")
+COMPONENT_ORDER = ("networks", "uniform_networks", "naive", "class_trees", "target_encoding", "neighbors", "gaussian")
 MAX_WEIGHT = 1e260
 MAX_SCORE = 1e3  # standard deviations
 
@@ -54,22 +54,22 @@ def check_layout(e: Ensemble, d: int) -> None:
 
 def _check_types(e: Ensemble) -> None:
     if any(not isinstance(part, tuple) or len(part) != 4 for part in e.parts):
-        raise ValueError("a part is not a name, a first meta-feature, a size and a share")
+        raise ValueError("a component is not a name, a first meta-feature, a size and a share")
     if any(type(first) is not int or type(size) is not int for _, first, size, _ in e.parts):
-        raise ValueError("a part has no meta-features")
+        raise ValueError("a component has no meta-features")
     if any(type(share) not in (int, float) or not 0 <= share <= 1 for *_, share in e.parts):
-        raise ValueError("a part has no share")
+        raise ValueError("a component has no share")
 
 
 def _check_components(e: Ensemble) -> None:
     names = [part[0] for part in e.parts]
-    if names != [name for name in NAMES if name in names]:
-        raise ValueError("its parts are not known ones")
+    if names != [name for name in COMPONENT_ORDER if name in names]:
+        raise ValueError("its components are not known ones")
     groups, end = int(e.column_group.max()) + 1, 0
     for name, first, size, _ in e.parts:
         own = len(e.encoded_column) if name == "target_encoding" else 1 if name in BY_COMPONENT else groups
         if first != end or size != own:
-            raise ValueError("its parts do not follow one another")
+            raise ValueError("its components do not follow one another")
         end += size
     if ("gaussian" in names) != bool(len(e.score_column)):
         raise ValueError("its Gaussian component and its normal scores do not belong together")
@@ -100,7 +100,7 @@ def _check_chains(e: Ensemble, d: int) -> None:
     if trees and (e.chain_feature[with_child:] != first.get("class_trees", -1) + np.arange(trees)).any():
         raise ValueError("a class tree has no meta-feature")
     if ("class_trees" in first) != (trees > 0):
-        raise ValueError("its class trees and its parts do not belong together")
+        raise ValueError("its class trees and its components do not belong together")
 
 
 def _check_parents(e: Ensemble, n: int) -> None:

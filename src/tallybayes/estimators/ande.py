@@ -25,16 +25,17 @@ class AnDE(NetworkClassifier):
     Parameters
     ----------
     n : {1, 2, 3}, default=2
-        How many parents. 1 is AODE, 0 would be naive Bayes.
+        Number of parents besides the class; 1 is AODE.
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
-        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
-        model makes this one use the same levels and bins.
+        "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The ``schema_`` of
+        another model makes this one use the same levels and bins.
     min_count : float, default=1
-        A set of parents takes part for a row if its values were met together at least so often; if none was, the
-        answer is that of naive Bayes.
+        A set of parents takes part for a row if its values occurred together in at least this many training rows. If
+        there is none, the prediction is that of naive Bayes.
     weighting : None or 'information', default=None
-        'information': the networks are weighted by what their parents tell about the class (WAODE).
+        'information' weights networks by the mutual information of their parents and the class (WAODE); None weights
+        them equally.
     subsumption : bool, default=False
         Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
         (subsumption resolution, Zheng and Webb 2006).
@@ -45,11 +46,11 @@ class AnDE(NetworkClassifier):
     alpha : float, default=1.0
         Laplace smoothing; with back-off, of the estimate without parents.
     cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
-        How numbers are cut into intervals, once, on the first rows: where the minimum description length of the classes
-        finds best, into intervals of as many rows, or of equal width. None: numbers stay numbers; only discrete columns
-        are parents then, and real ones are children of all of them.
+        Discretisation of numbers, once, on the first rows: by minimum description length (Fayyad and Irani 1993),
+        equal frequency, or equal width. None: numbers stay numbers, Gaussian given the class and discrete parents;
+        they are not parents themselves.
     bins : int, default=10
-        Into how many intervals 'frequency' and 'width' cut.
+        Number of bins for 'frequency' and 'width'.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
         is in the order of ``classes_``; a dict or a Series goes by label.
@@ -60,12 +61,18 @@ class AnDE(NetworkClassifier):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -87,6 +94,10 @@ class AnDE(NetworkClassifier):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -97,6 +108,16 @@ class AnDE(NetworkClassifier):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    AODE : One parent.
+    KDB : Selects columns and parents.
+
+    References
+    ----------
+    * Webb et al. (2012), Learning by extrapolation from marginal to full-multivariate probability
+      distributions: decreasingly naive Bayesian classification. Machine Learning 86.
 
     Examples
     --------
@@ -125,6 +146,7 @@ class AnDE(NetworkClassifier):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -141,6 +163,7 @@ class AnDE(NetworkClassifier):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 
@@ -160,7 +183,7 @@ class AnDE(NetworkClassifier):
         more = {"min_count": self.min_count, "weighting": self.weighting, "subsumption": bool(self.subsumption)}
         return {**super()._options(), **more}
 
-    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+    def _make_terms(self, schema: Schema) -> tuple[Term, ...]:
         n = int(self._n())
         columns, reals = self._columns(schema)
         order = min(n + 1, most_together(len(columns), reals))
@@ -188,13 +211,14 @@ class AODE(AnDE):
     ----------
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
-        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
-        model makes this one use the same levels and bins.
+        "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The ``schema_`` of
+        another model makes this one use the same levels and bins.
     min_count : float, default=1
-        A column is a parent for a row if its value occurred at least so often; if none was, the answer is that of naive
-        Bayes.
+        A column is a parent for a row if its value occurred in at least this many training rows. If there is no such
+        column, the prediction is that of naive Bayes.
     weighting : None or 'information', default=None
-        'information': the networks are weighted by what their parents tell about the class (WAODE).
+        'information' weights networks by the mutual information of their parents and the class (WAODE); None weights
+        them equally.
     subsumption : bool, default=False
         Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
         (subsumption resolution, Zheng and Webb 2006).
@@ -205,11 +229,11 @@ class AODE(AnDE):
     alpha : float, default=1.0
         Laplace smoothing; with back-off, of the estimate without parents.
     cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
-        How numbers are cut into intervals, once, on the first rows: where the minimum description length of the classes
-        finds best, into intervals of as many rows, or of equal width. None: numbers stay numbers; only discrete columns
-        are parents then, and real ones are children of all of them.
+        Discretisation of numbers, once, on the first rows: by minimum description length (Fayyad and Irani 1993),
+        equal frequency, or equal width. None: numbers stay numbers, Gaussian given the class and discrete parents;
+        they are not parents themselves.
     bins : int, default=10
-        Into how many intervals 'frequency' and 'width' cut.
+        Number of bins for 'frequency' and 'width'.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
         is in the order of ``classes_``; a dict or a Series goes by label.
@@ -220,12 +244,18 @@ class AODE(AnDE):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -247,6 +277,10 @@ class AODE(AnDE):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -257,6 +291,17 @@ class AODE(AnDE):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    AnDE : Several parents.
+    TAN : One tree, which can be read.
+    BayesClassifier : A stacked ensemble of networks.
+
+    References
+    ----------
+    * Webb, Boughton and Wang (2005), Not so naive Bayes: aggregating one-dependence estimators. Machine
+      Learning 58.
 
     Examples
     --------
@@ -286,6 +331,7 @@ class AODE(AnDE):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -301,6 +347,7 @@ class AODE(AnDE):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 

@@ -16,6 +16,7 @@ import numpy as np
 from tallybayes.errors import OptionError
 from tallybayes.estimators import (
     generate,
+    half_life_mixture,
     learning,
     linear,
     merging,
@@ -50,12 +51,21 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         sample_weight: object,
         classes: object,
         *,
-        fresh: bool,
-        later: bool = False,
-        whole: bool = False,
+        from_scratch: bool,
+        defer_estimation: bool = False,
+        is_all_data: bool = False,
     ) -> None:
         """What fit and partial_fit do while the lock is held."""
-        learning.learn(self, X, y, sample_weight, classes, fresh=fresh, later=later, whole=whole)
+        learning.learn(
+            self,
+            X,
+            y,
+            sample_weight,
+            classes,
+            from_scratch=from_scratch,
+            defer_estimation=defer_estimation,
+            is_all_data=is_all_data,
+        )
 
     # --- learning ------------------------------------------------------------------------------------------------
 
@@ -77,7 +87,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             The same model, fitted.
         """
         with self._learning():
-            self._learn(X, y, sample_weight, None, fresh=True, whole=True)
+            self._learn(X, y, sample_weight, None, from_scratch=True, is_all_data=True)
         return self
 
     def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
@@ -103,7 +113,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             self._require_adding()
             self._require_exact()
             learning.require_given_weights(self)
-            self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
+            self._learn(X, y, sample_weight, classes, from_scratch=not self._fitted())
         return self
 
     @overload
@@ -143,9 +153,10 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         Raises
         ------
         ForgetError
-            If a row was never learned, as far as the model can know: with ``memory='rows'`` always, otherwise if a
-            count or a sum of squares would fall below zero; another row with the same counts is not noticed. Nothing is
-            changed then.
+            If a row was never learned, as far as the model can know: always with ``memory='rows'`` and, but for a
+            chance of one in 2⁶⁴ for each row learned, 'hashes'; with 'sample' (but in BayesClassifier) while it has all
+            rows, or if the row would be in it; otherwise if a count or a sum of squares would fall below zero. Another
+            row with the same counts is not noticed then. Nothing is changed.
         """
         if receipt:
             return learning.forget_with_receipt(self, X, y, sample_weight)
@@ -176,7 +187,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         one_row : Whether a row takes microseconds, and if not, why.
         """
         try:  # the usual row asks for as little as can be: half of its time goes by here
-            fast_row = self._held.fast_row
+            fast_row = self._state.fast_row
         except AttributeError:
             fast_row = None
         if type(fast_row) is FastRow and self.class_weight is None:
@@ -244,6 +255,47 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         learning.decay(self, factor)
         return self
 
+    def at_half_life(self, rows: float | None = None) -> Self:
+        """Make a model of one of the half-lives that ``half_life='auto'`` mixes, to explain, draw or export it.
+
+        Parameters
+        ----------
+        rows : float, default=None
+            inf, 10000, 1000 or 100; None: the half-life in force, ``half_life_``.
+
+        Returns
+        -------
+        estimator
+            A new model with that ``half_life`` and its statistics.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> model = GaussianNB(half_life="auto").fit([[1.0], [8.0], [2.0]], ["low", "high", "low"])
+        >>> model.at_half_life(100).half_life, model.at_half_life(float("inf")).class_count_.tolist()
+        (100.0, [1.0, 2.0])
+        """
+        return half_life_mixture.at_half_life(self, rows)
+
+    @property
+    def half_life_(self) -> float:
+        """float: the half-life in force: with ``half_life='auto'`` that of the largest weight."""
+        self._require_attribute("half_life_")
+        if not half_life_mixture.is_auto(self):
+            return float("inf") if self.half_life is None else float(self.half_life)
+        weights = self.half_life_weights_
+        return max(weights, key=weights.__getitem__)
+
+    @property
+    def half_life_weights_(self) -> dict[float, float]:
+        """dict from half-life to its weight in the mixture of ``half_life='auto'``."""
+        self._require_attribute("half_life_weights_")
+        if not half_life_mixture.is_auto(self):
+            raise AttributeError("half_life_weights_ is there with half_life='auto'.")
+        with self._learning():
+            found = half_life_mixture.fading_of(self).weights.tolist()
+        return dict(zip(half_life_mixture.HALF_LIVES, found, strict=True))
+
     def merge(self, *others: GenerativeClassifier | Iterable[GenerativeClassifier]) -> Self:
         """Add what other models learned, as if their rows had been learned here.
 
@@ -295,12 +347,11 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         [9.0, 8.0]
         """
         self._require_adding()
-        made = self._holding(self.fitted_.emptied())
+        made = self._with_fitted(self.fitted_.emptied())
         provenance.note_emptied(made)
-        made.__dict__.pop("privacy_loss_", None)
-        if self.memory == "rows":
-            rows = row_memory.rows_of(self)
-            made.__dict__["_rows"] = rows.taken(np.zeros(rows.n, dtype=bool))
+        for of_rows in ("privacy_loss_", "_fading"):
+            made.__dict__.pop(of_rows, None)
+        row_memory.empty(made)
         return made
 
     def plan(
@@ -493,6 +544,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         self : estimator
             The same model with ``temperature_``, ``loo_log_proba_`` and ``loo_score_``, as after ``tempered=True``.
         """
+        half_life_mixture.require_one(self)
         learning.temper(self, X, y, sample_weight)
         return self
 
@@ -500,13 +552,14 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         """Make every choice again on the rows that remain: what ``fit`` of these rows gives.
 
         ``provenance_`` says which choices there are. With ``memory='rows'`` the model has the rows, and its choices
-        always follow them. Otherwise give all rows that remain: rows that cannot be among those learned, or are not as
+        always follow them; with 'sample' (but in BayesClassifier) it has them while they fit into the sample. Otherwise
+        give all rows that remain: rows that cannot be among those learned, or are not as
         many of each class, are refused as far as the statistics tell.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns), default=None
-            All rows that were learned and not forgotten; None with ``memory='rows'``.
+            All rows that were learned and not forgotten; None where the model has them.
         y : array-like of shape (n_rows,), default=None
             Their labels.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -561,10 +614,14 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         """
         with self._learning():
             fitted = self.fitted_
-            self._hold(replace(fitted, schema=replace(fitted.schema, extra=bool(ignore))))
+            self._set_fitted(replace(fitted, schema=replace(fitted.schema, extra=bool(ignore))))
         return self
 
     # --- predicting ----------------------------------------------------------------------------------------------
+
+    def _answering(self) -> Any:
+        """What predicts: the model compiled, or the mixture of several half-lives."""
+        return half_life_mixture.predictor(self) if half_life_mixture.is_auto(self) else self.predictor_
 
     def predict(self, X: object, priors: object = None) -> Array:
         """Predict the most probable class of each row.
@@ -582,8 +639,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         labels : ndarray of shape (n_rows,)
             One of ``classes_`` for each row.
         """
-        predictor = self.predictor_  # one for all: another thread may be learning
-        best = predictor.ask(X, "best", predictor.start_under(priors))
+        predictor = self._answering()  # one for all: another thread may be learning
+        best = predictor.predict(X, "best", predictor.offset_for(priors))
         return np.asarray(predictor.fitted.classes[best])
 
     def predict_proba(self, X: object, priors: object = None) -> Floats:
@@ -602,8 +659,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         probabilities : ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        predictor = self.predictor_
-        found: Floats = predictor.ask(X, "proba", predictor.start_under(priors))
+        predictor = self._answering()
+        found: Floats = predictor.predict(X, "proba", predictor.offset_for(priors))
         return found
 
     def predict_log_proba(self, X: object, priors: object = None) -> Floats:
@@ -622,8 +679,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         log_probabilities : ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        predictor = self.predictor_
-        found: Floats = predictor.ask(X, "log_proba", predictor.start_under(priors))
+        predictor = self._answering()
+        found: Floats = predictor.predict(X, "log_proba", predictor.offset_for(priors))
         return found
 
     def predict_joint_log_proba(self, X: object, priors: object = None) -> Floats:
@@ -642,8 +699,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         log_joint : ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        predictor = self.predictor_
-        found: Floats = predictor.ask(X, "joint", predictor.start_under(priors))
+        predictor = self._answering()
+        found: Floats = predictor.predict(X, "joint", predictor.offset_for(priors))
         return found
 
     def score_samples(self, X: object, priors: object = None) -> Floats:
@@ -662,8 +719,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         log_density : ndarray of shape (n_rows,)
             Low for rows unlike those learned.
         """
-        predictor = self.predictor_
-        found: Floats = predictor.ask(X, "evidence", predictor.start_under(priors))
+        predictor = self._answering()
+        found: Floats = predictor.predict(X, "log_density", predictor.offset_for(priors))
         return found
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
@@ -683,10 +740,12 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         accuracy : float
             From 0 to 1. A row of an unseen class counts as wrong.
         """
-        return self.predictor_.accuracy(X, y, sample_weight)
+        return float(self._answering().accuracy(X, y, sample_weight))
 
     def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
         """Predict P(label | row) of one row given as a dict: the same, to the bit, as predict_proba of a table of it.
+
+        With ``half_life='auto'`` the two ways agree to rounding.
 
         Parameters
         ----------
@@ -699,7 +758,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             In the order of ``classes_``.
         """
         try:
-            held = self._held
+            held = self._state
         except AttributeError:
             self._require_fit()
             raise
@@ -707,6 +766,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         if fast_row is None:
             fast_row = one_row.opened(self)
         proba: Any = fast_row.proba if type(fast_row) is FastRow and "temperature_" not in self.__dict__ else None
+        if type(self.half_life) is str:
+            proba = half_life_mixture.proba_one(self, fast_row)
         found: dict[Any, float] | None = proba(row) if proba is not None and held.plain else None
         return one_row.proba_through_table(self, held, row, proba) if found is None else found
 
@@ -739,7 +800,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         >>> NaiveBayes().fit(rows, ["no", "yes"]).one_row
         'compiled'
         >>> NaiveBayes(distributions="kernel").fit(rows, ["no", "yes"]).one_row
-        "column 'age': the distribution 'kernel' has no compiled form for one row"
+        "column 'age': a class has fewer than two distinct values of a kernel density"
         """
         self._require_attribute("one_row")
         return one_row.why(self)
@@ -779,9 +840,9 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         """Compute leave-one-out log P(class | x) of rows that were learned.
 
         No refit: the row is removed from the sufficient statistics and from the class prior. What was chosen on all
-        rows (levels, bins, structure, concentrations of back-off smoothing, bandwidths, stacking weights, temperature)
-        stays as it is; `forget` estimates levels and bandwidths anew, so that on few rows its predictions can differ
-        by 0.2 with kernel densities. Of a row of weight above 1, weight 1 is left out.
+        rows (levels, bins, structure, concentrations of back-off smoothing, stacking weights, temperature) stays as
+        it is; bandwidths of kernel densities are those without the row. Of a row of weight above 1, weight 1 is left
+        out.
 
         Parameters
         ----------
@@ -802,6 +863,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         ForgetError
             If these rows cannot have been learned.
         """
+        half_life_mixture.require_one(self)
         return learning.leave_one_out(self, X, y, sample_weight)
 
     # --- what the model knows ------------------------------------------------------------------------------------
@@ -841,7 +903,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         ['grey', 'grey', 'grey']
         """
         if given is None:
-            return generate.sample(self._parameters(), n, y, random_state)
+            return generate.sample(self.predictor_.fitted, n, y, random_state)
         from tallybayes.estimators import conditional_sampling  # networks and discriminants, when they are needed
 
         return conditional_sampling.sample_given(self.predictor_, n, y, random_state, given)
@@ -907,7 +969,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             For each class the probabilities of the levels, or mean and variance, or a rate. Empty dicts for a numeric
             column without a value.
         """
-        return generate.describe(self._parameters(), column)
+        return generate.describe(self.predictor_.fitted, column)
 
     def explain(self, X: object = None, *, against: object = None, feature_names: object = None) -> Any:
         """Decompose the log-odds of rows into evidence of each feature; without rows, rank the features.
@@ -933,7 +995,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             return explain_rows(self.predictor_, X, against, feature_names)
         if against is not None:
             raise OptionError("explain() ranks the features for all classes at once: against= goes with rows.")
-        return rank_features(self._parameters(), feature_names)
+        return rank_features(self.predictor_.fitted, feature_names)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -1099,7 +1161,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         Parameters
         ----------
         path : str, path or binary file
-            Where to write it. A file that is there already is replaced in one step.
+            The file. A file that is there already is replaced in one step.
         notes : dict, default=None
             Anything to keep beside the model, such as where the data came from; ``tallybayes.io.load_notes`` reads it.
 
@@ -1121,6 +1183,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         """scikit-learn's list of fitted attributes in a notebook, without the one that takes samples."""
         token = showing.set(True)
         try:
+            if half_life_mixture.is_auto(self) and self.is_fitted:  # its attributes are those of all rows
+                return self.at_half_life(float("inf"))._get_fitted_attr_html(doc_link)
             return super()._get_fitted_attr_html(doc_link)
         finally:
             showing.reset(token)

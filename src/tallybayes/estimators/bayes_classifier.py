@@ -15,12 +15,13 @@ from tallybayes.data.schema import Schema
 from tallybayes.distributions import Words
 from tallybayes.distributions.networks.joint_counts import count_levels, packed
 from tallybayes.ensemble.canonical_order import CodedRows, ContentTokens, content_tokens
-from tallybayes.ensemble.ensemble_distribution import WEIGHTING, Ensemble, only
+from tallybayes.ensemble.ensemble_distribution import WEIGHTING, Ensemble, subset_of_networks
 from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 from tallybayes.ensemble.ensemble_summary import describe
 from tallybayes.ensemble.fitting import smooth_prior
+from tallybayes.ensemble.fixed_choices import fixed
 from tallybayes.ensemble.half_fits import choose_layout, count_layout, fit_half
-from tallybayes.ensemble.layout import Recipe
+from tallybayes.ensemble.layout import Recipe, is_weak
 from tallybayes.ensemble.nested_halves import HalfFit, nested_halves, wanted
 from tallybayes.ensemble.networks import log_density
 from tallybayes.ensemble.row_sample import RowSample
@@ -28,7 +29,7 @@ from tallybayes.ensemble.stacking import BY_COMPONENT
 from tallybayes.ensemble.text_component import NGRAMS, fit_texts
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
 from tallybayes.estimators.base import GenerativeClassifier
-from tallybayes.estimators.parameters import random_of
+from tallybayes.estimators.parameters import SUMS, random_of
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
@@ -76,8 +77,25 @@ EFFORTS = {
 }
 
 
+def _only(recipe: Recipe, parts: Sequence[str]) -> Recipe:
+    """A recipe of these components; one that it has none of has the size of effort='balanced'."""
+    balanced = EFFORTS["balanced"]
+    return replace(
+        recipe,
+        networks=recipe.networks if "networks" in parts else 0,
+        uniform_networks=recipe.uniform_networks if "networks" in parts else 0,
+        naive=(recipe.naive or balanced.naive) if "naive" in parts else 0,
+        target_encoding="target_encoding" in parts,
+        gaussian="gaussian" in parts,
+        neighbors="neighbors" in parts,
+        class_trees=(recipe.class_trees or CLASS_TREES) if "class_trees" in parts else 0,
+        few_rows=None,
+        boosting=(recipe.boosting or balanced.boosting) if "boosting" in parts else 0,
+    )
+
+
 class BayesClassifier(GenerativeClassifier):
-    """A stacked ensemble for tables of any kind, with nothing to tune: the one to use when you do not want to choose.
+    """A stacked ensemble for tables of any kind, without tuning: the default choice for accuracy.
 
     Averaged Bayesian networks, naive Bayes, smoothed target encoding and a Gaussian discriminant on normal scores are
     stacked by a ridge logistic regression on their leave-one-out predictions; gradient-boosted oblivious trees fit the
@@ -88,26 +106,26 @@ class BayesClassifier(GenerativeClassifier):
     Parameters
     ----------
     effort : {'balanced', 'fast', 'best'}, default='balanced'
-        'fast': 8 networks, target encoding, a Gaussian discriminant, and a temperature for each part in place of
-        stacking weights. 'balanced': 32 networks, naive Bayes on finer bins, target encoding, a Gaussian discriminant,
-        stacking weights by column, and boosting. 'best': 48 networks, a longer search for boosted trees, and 120 class
-        trees below 500 rows, or k-nearest neighbours from 500 rows on if a column is numeric.
+        'fast': 8 networks, target encoding, a Gaussian discriminant, and one temperature per component instead of
+        stacking weights by column; for speed and good probabilities, not for the fewest errors. 'balanced': 32
+        networks, naive Bayes on finer bins, target encoding, a Gaussian discriminant, stacking weights by column, and
+        boosting. 'best': 48 networks, a longer search for boosted trees, and 120 class trees below 500 rows, or
+        k-nearest neighbours from 500 rows on if a column is numeric.
     schema : None, str, dict or Schema, default=None
-        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
-        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
-        model makes this one use the same levels and bins.
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as
+        ``{"zip": "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The
+        ``schema_`` of another model makes this one use the same levels and bins.
     members : int, default=None
-        The number of networks, in place of that of effort.
+        Number of networks; None: that of effort.
     parents : int, default=None
-        The largest number of super-parents of a network, in place of that of effort. 0 makes every network a naive
-        Bayes.
+        Maximum number of super-parents of a network; None: that of effort. With 0 every network is a naive Bayes.
     parts : sequence of str, default=None
         The components, some of 'networks', 'naive', 'target_encoding', 'gaussian', 'neighbors', 'class_trees' and
         'boosting'. None: those of effort; target encoding takes part where a category has more than ten levels.
         Boosting fits the residuals of the stacked other components, so it needs at least one of them.
     weighting : {'features', 'temperature', 'none'}, default=None
-        'features': stacking weights for each part and column; 'temperature': one temperature for each part; 'none': the
-        log-likelihoods are added as they are. None: that of effort.
+        'features': a stacking weight per component and column; 'temperature': one temperature per component; 'none':
+        log-likelihoods are added unweighted. None: that of effort.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
         back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
@@ -115,33 +133,36 @@ class BayesClassifier(GenerativeClassifier):
     alpha : float, default=1.0
         Laplace smoothing; with back-off, of the estimate without parents.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-        The class prior. None counts the classes, and adds half a row to each; 'laplace' adds a whole one; 'uniform'
-        makes them equally likely. An array goes in the order of ``classes_``, a dict or a Series by label.
+        Class prior. None: class frequencies with half a row added to each; 'laplace': with one row added; 'uniform':
+        equal. An array is in the order of ``classes_``; a dict or a Series goes by label.
     unseen : {'ignore', 'error'}, default='ignore'
         How predict treats an unseen category: as a missing value (with one warning), or as an error.
     random_state : int, RandomState or None, default=0
-        Seed of the columns that class trees try. The same number gives the same bits. Without class trees nothing is
-        random.
+        Seed of the columns that class trees try. Without class trees nothing is random.
     tempered : bool, default=False
-        True: the log-likelihood is multiplied by ``temperature_``, chosen by leave-one-out over all rows of fit. The
-        stacking weights leave it near 1.
+        Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of
+        fit. Stacking weights leave it near 1.
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sample', 'rows'}, default='sample'
-        'sample' keeps sufficient statistics and a sample of distinct rows, binned, at most 64 MB at one byte a value
-        (1.3 million rows of 30 columns), on which weights, trees and neighbours are chosen again after each change;
-        bins and networks stay as chosen at the fit. 'rows' keeps every row, in the file too: after any
-        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+    memory : {'sample', 'sums', 'hashes', 'rows'}, default='sample'
+        'sums' keeps sufficient statistics and no row: boosting and neighbours are left out, all else (bins, networks,
+        weights) stays as chosen at the fit, and after any ``partial_fit``, ``forget`` and ``merge`` the statistics are
+        those of the rows that are left, counts exactly and moments to rounding. 'hashes' also keeps a hash of each row,
+        by which ``forget`` refuses rows that were never learned. 'sample' keeps sufficient statistics and a sample of
+        distinct rows, binned, at most 64 MB at one byte a value (1.3 million rows of 30 columns), on which weights,
+        trees and neighbours are chosen again after each change; bins and networks stay as chosen at the fit. 'rows'
+        keeps every row, in the file too: after any ``partial_fit``, ``forget`` and ``merge`` the model equals, to the
+        bit, a fit on the rows that are left.
 
     Attributes
     ----------
     weights_ : dict
-        The stacking weights by part, and by column where a part has one for each.
+        Stacking weights by component, and by column where a component has one for each.
     graph_ : Graph
-        The graph of a model with one network, such as ``network(0)`` gives; else an AttributeError.
+        The graph of a model with one network, such as that of ``network(0)``; otherwise an AttributeError.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -160,6 +181,10 @@ class BayesClassifier(GenerativeClassifier):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        ∞: it has no half-life.
+    half_life_weights_ : dict from half-life to float
+        Not there: it has no half-life.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -170,6 +195,18 @@ class BayesClassifier(GenerativeClassifier):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    NaiveBayes : One distribution per column; faster and simpler.
+    compare_models : Cross-validate the models that suit a table.
+
+    References
+    ----------
+    * Wolpert (1992), Stacked generalization. Neural Networks 5.
+    * Webb et al. (2012), Learning by extrapolation from marginal to full-multivariate probability
+      distributions: decreasingly naive Bayesian classification. Machine Learning 86.
+    * Prokhorenkova et al. (2018), CatBoost: unbiased boosting with categorical features. NeurIPS.
 
     Examples
     --------
@@ -241,6 +278,12 @@ class BayesClassifier(GenerativeClassifier):
             raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(parts)}.")
         if set(parts) == {"boosting"}:
             raise OptionError("boosting fits the residuals of other parts: name another part too, such as 'networks'.")
+        rows = [part for part in parts if part in ("neighbors", "boosting")]
+        if rows and self.memory in SUMS:
+            raise OptionError(
+                f"{' and '.join(rows)} need rows, and memory={self.memory!r} keeps none: leave them out of parts, or "
+                "set memory='sample'."
+            )
         if "boosting" in parts and self._recipe().weighting != "features":
             raise OptionError("boosting needs stacking weights: leave it out of parts, or set weighting='features'.")
 
@@ -252,26 +295,17 @@ class BayesClassifier(GenerativeClassifier):
         return int(random_of(self.random_state).randint(2**31 - 1))
 
     def _recipe(self) -> Recipe:
-        found, balanced, parts = EFFORTS[self.effort], EFFORTS["balanced"], self.parts
-        if parts is not None:
-            found = replace(
-                found,
-                networks=found.networks if "networks" in parts else 0,
-                uniform_networks=found.uniform_networks if "networks" in parts else 0,
-                naive=(found.naive or balanced.naive) if "naive" in parts else 0,
-                target_encoding="target_encoding" in parts,
-                gaussian="gaussian" in parts,
-                neighbors="neighbors" in parts,
-                class_trees=(found.class_trees or CLASS_TREES) if "class_trees" in parts else 0,
-                few_rows=None,
-                boosting=(found.boosting or balanced.boosting) if "boosting" in parts else 0,
-            )
+        found = EFFORTS[self.effort]
+        if self.parts is not None:
+            found = _only(found, self.parts)
         if self.members is not None and found.networks:
             half = int(self.members) // 2
             found = replace(found, networks=int(self.members) - half, uniform_networks=half)
         if self.parents is not None:
             found = replace(found, parents=int(self.parents))
         weighting = found.weighting if self.weighting is None else self.weighting
+        if self.memory in SUMS:
+            found = replace(found, neighbors=False, boosting=0)
         return replace(found, weighting=weighting, boosting=found.boosting if weighting == "features" else 0)
 
     def _options(self) -> dict[str, Any]:
@@ -282,15 +316,19 @@ class BayesClassifier(GenerativeClassifier):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+    def _make_terms(self, schema: Schema) -> tuple[Term, ...]:
         texts = [j for j, kind in enumerate(schema.kinds) if kind == "text"]
         others = tuple(j for j in range(schema.d) if j not in texts)
         ensemble = Ensemble(columns=len(others), method="frequency", bins=INTERVALS, **self._options())
-        return (*((Term(ensemble, others),) if others else ()), *(Term(Words(ngrams=NGRAMS), (j,)) for j in texts))
+        return (
+            *((Term(ensemble, others),) if others else ()),
+            *(Term(Words(ngrams=NGRAMS, length_normalized=True), (j,)) for j in texts),
+        )
 
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+    def _terms_for_update(self, fitted: Fitted) -> tuple[Term, ...]:
         if not all(isinstance(term.distribution, Ensemble | Words) for term in fitted.terms):
-            return self._choose(fitted.schema)
+            return self._make_terms(fitted.schema)
+        self._require_same_memory(fitted)
         recipe = self._recipe()
         options = {"weighting": recipe.weighting, "boosting": recipe.boosting, **self._options()}
         return tuple(
@@ -298,15 +336,43 @@ class BayesClassifier(GenerativeClassifier):
             for t in fitted.terms
         )
 
-    def _chosen_on_rows(self) -> str:
-        return "networks, class trees and numeric splits"
+    def _require_same_memory(self, fitted: Fitted) -> None:
+        """Raises OptionError if memory='sums' was set, or weighting changed with it, after the fit."""
+        for ensemble in (t.distribution for t in fitted.terms):
+            if not isinstance(ensemble, Ensemble):
+                continue
+            if ensemble.is_fixed != (self.memory in SUMS):
+                raise OptionError(
+                    f"memory was set to {self.memory!r} after a fit that {'kept no' if ensemble.is_fixed else 'kept'} "
+                    "rows. Fit again, or set it back."
+                )
+            if ensemble.is_fixed and self._recipe().weighting != ensemble.weighting:
+                raise OptionError(
+                    f"memory={self.memory!r} fixes the weights at the fit, and weighting was changed since. Fit again, "
+                    "or set it back."
+                )
 
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+    def _chosen_on_rows(self) -> str:
+        weights = self.memory in SUMS
+        return f"networks, class trees{', stacking weights' if weights else ''} and numeric splits"
+
+    def _select_structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         terms = tuple(
             self._members(fitted, t, rows) if isinstance(t.distribution, Ensemble) else t for t in fitted.terms
         )
         fitted = replace(fitted, terms=terms)
-        return fit_texts(fitted, rows, self._prior(), self._start) if "text" in fitted.schema.kinds else fitted
+        if "text" in fitted.schema.kinds:
+            fitted = fit_texts(fitted, rows, self._prior(), self._offset)
+        return self._without_sample(fitted) if self.memory in SUMS else fitted
+
+    def _without_sample(self, fitted: Fitted) -> Fitted:
+        """With all choices fixed, and no row kept."""
+        terms = []
+        for term in fitted.estimate(self._prior()).terms:
+            if isinstance(term.distribution, Ensemble):
+                term = _fixed_term(term)
+            terms.append(replace(term, params=None))
+        return replace(fitted, terms=tuple(terms))
 
     def _arranged(self, terms: tuple[Term, ...], rows: Rows) -> tuple[tuple[Term, ...], Rows]:
         """The columns of the ensemble in canonical order, with their tokens."""
@@ -347,7 +413,7 @@ class BayesClassifier(GenerativeClassifier):
         stage("counting networks", data.n)
         chains, gaussian = count_layout(chosen, batches, fitted.K, w is not None, step)
         statistics = EnsembleStatistics.of(s.single, s.sizes, s.sample, chains, gaussian)
-        if recipe.weighting != "none" and wanted(len(s.sample_label), len(numeric), fitted.K):
+        if recipe.weighting != "none" and wanted(len(s.sample_label), len(numeric), fitted.K, is_weak(columns)):
             stage("judging halves")
             levels = fitted.context(term).levels
 
@@ -355,13 +421,13 @@ class BayesClassifier(GenerativeClassifier):
                 return fit_half(ensemble, sample, s.sizes, (numeric, levels), fitted.K, recipe, seed)
 
             found = nested_halves(s.sample, fit)
-            chosen = replace(chosen, halves=(found.trust, found.optimism, found.error, found.rows))
+            chosen = replace(chosen, halves=(found.shrinkage, found.optimism, found.error, found.rows))
         return Term(chosen, term.columns, statistics)
 
     _reads_text = True
-    _memories = ("sample", "rows")
+    _samples_itself = True
 
-    def _at_once(self, fitted: Fitted) -> bool:
+    def _estimates_eagerly(self, fitted: Fitted) -> bool:
         """Estimate at the first prediction after more rows: choosing takes longer than counting."""
         return not (self._fitted() and same_shape(fitted.terms, self.fitted_.terms))
 
@@ -443,11 +509,11 @@ class BayesClassifier(GenerativeClassifier):
             raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {brief(i)}.")
         chains = slice(int(i) * d, (int(i) + 1) * d)
         cells = ensemble.count_starts(chains.stop)
-        own = only(ensemble, chains)
+        own = subset_of_networks(ensemble, chains)
         _, gaussian = own.no_counts(len(self.classes_), False)
         counts = s.chains[cells[chains.start] : cells[chains.stop]]
         statistics = EnsembleStatistics.of(s.single, s.sizes, s.sample, counts, gaussian)
-        other = self._holding(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
+        other = self._with_fitted(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
         other.members, other.parts, other.weighting = 1, ("networks",), "temperature"
         if self.memory == "rows":  # a fit on them would choose another network
             other.memory = "sample"
@@ -498,11 +564,11 @@ class BayesClassifier(GenerativeClassifier):
             raise OptionError(
                 "A BayesClassifier without networks has no p(x): that is the density of its first network."
             )
-        start = predictor.start_under(priors)
+        start = predictor.offset_for(priors)
         term = predictor.fitted.terms[0]
         data = predictor.read(X).of(term)
         assert isinstance(data, Coded)
-        joint = (predictor.start if start is None else start) + log_density(ensemble, term.params, data)
+        joint = (predictor.offset if start is None else start) + log_density(ensemble, term.params, data)
         top = joint.max(axis=1)
         return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
 
@@ -539,6 +605,13 @@ def _warn_identifiers(names: list[str]) -> None:
             "be learned about other rows. They are ignored; leave them out of the table.",
             IdentifierColumnWarning,
         )
+
+
+def _fixed_term(term: Term) -> Term:
+    """An estimated ensemble with its choices fixed."""
+    assert isinstance(term.distribution, Ensemble)
+    ensemble, statistics = fixed(term.distribution, term.statistics, term.params)
+    return Term(ensemble, term.columns, statistics)
 
 
 def _smoothed(weight: Floats) -> Floats:

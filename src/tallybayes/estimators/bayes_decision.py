@@ -22,46 +22,55 @@ from tallybayes.utils.array_types import Array, Floats
 
 
 class BayesDecision(Wrapper):
-    """Answers so that the expected loss is least: h(x) = argmin_a Σ_j λ[a, j] P(j | x).
+    """Decisions with minimal expected loss around any classifier: h(x) = argmin_a Σ_j λ[a, j] P(j | x).
 
     Parameters
     ----------
     estimator : a classifier with predict_proba
-        Cloned and fitted by fit. A fitted one is kept as it is with ``sklearn.frozen.FrozenEstimator``.
+        Cloned and fitted by fit. Wrap a fitted classifier in ``sklearn.frozen.FrozenEstimator`` to keep it.
     loss : None, array (answers, classes), dict or table, default=None
-        λ. None: 1 for every wrong answer. An array has a row for each answer and a column for each class, in the order
-        of ``classes_``. A dict goes from (answer, truth) to the loss: a right answer costs 0 unless named, every other
-        pair must be named. ``(answer, ...)`` stands for the truths not named, ``(..., ...)`` for all pairs not named.
-        The answers are what is named, and all classes unless none of them is named as an answer. A table (pandas,
-        polars, pyarrow) has the classes as its columns, in any order. Its answers are its index, or one more column;
-        with neither, its rows are in the order of ``classes_``, or of `answers`. A loss below 0 is a gain.
+        The loss λ. None: 1 for every error. An array has a row per decision and a column per class, in the order of
+        ``classes_``. A dict maps (decision, class) to the loss: a correct decision costs 0 unless named, every other
+        pair must be named. ``(decision, ...)`` stands for the classes not named, ``(..., ...)`` for all pairs not
+        named. The decisions are the names in the dict, and all classes if at least one class is named as a decision.
+        A data frame (pandas, polars, pyarrow) has classes as columns, in any order; its decisions are its index or an
+        additional column, else its rows are in the order of ``classes_`` or of `answers`. A negative loss is a gain.
     reject : None or float, default=None
-        Chow's rule: where even the best answer's risk is above this cost, the answer is `reject_label`.
+        Cost of a rejection (Chow 1970): a row whose best decision has a higher risk gets `reject_label`. None: no
+        rejection.
     answers : None or list, default=None
-        The answers, where a loss array has other rows than the classes, or rows in another order. Without a loss they
-        must be classes: no other answers are given then, and of equal ones the first.
+        Names of the decisions, if the rows of a loss array are not the classes in order. Without a loss, the classes
+        to which decisions are restricted.
     amount_loss : None, array, dict or table, default=None
-        What is added to λ for each unit of a row's `amount`; a pair not named adds 0. With it, predict, score and the
-        others need ``amount=``, one number per row.
+        Loss per unit of a row's `amount`, added to λ; a pair not named adds 0. Then predict, score and the risk
+        methods need ``amount=``, one number per row.
     reject_label : label, default=None
-        What predict returns for a rejected row. None: −1 if classes are numbers, else "reject".
+        Label of a rejected row. None: −1 if classes are numbers, else "reject".
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted estimator.
     answers_ : ndarray of shape (n_answers,)
-        What predict can answer, the reject label last.
+        The possible decisions, the reject label last.
     loss_ : ndarray of shape (n_answers, n_classes)
-        λ, without rejecting.
+        The loss λ, without the reject option.
     amount_loss_ : None or ndarray of shape (n_answers, n_classes)
-        What each unit of an amount adds to it.
+        Loss per unit of the amount.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, where the table has names.
+
+    See Also
+    --------
+    tallybayes.decision.conditional_risk : The same for an array of probabilities.
+
+    References
+    ----------
+    * Chow (1970), On optimum recognition error and reject tradeoff. IEEE Transactions on Information Theory 16.
 
     Examples
     --------

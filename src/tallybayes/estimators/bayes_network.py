@@ -32,16 +32,16 @@ class BayesNetwork(NetworkClassifier):
     Parameters
     ----------
     graph : None, dict, networkx.DiGraph, pairs or str, default=None
-        The arrows between columns: ``{"income": ["age", "job"]}``, or ``"age -> income, job -> income"``. The class is
-        a parent of every column. Back-off drops the parent that is named last first.
+        Edges between columns: ``{"income": ["age", "job"]}`` or ``"age -> income, job -> income"``. The class is a
+        parent of every column. Back-off drops the last-named parent first.
     targets : None or list of str, default=None
-        Names of several outputs: y then has one column for each, and one network answers for all of them together.
-        Arrows from a target to a column say which targets the column depends on (all, if none is named); arrows
-        between targets say how they depend on each other (their joint frequencies are counted, if none is named).
+        Names of several outputs: y then has one column for each, and one network predicts them jointly. Edges from a
+        target to a column name the targets that the column depends on (all, if there are none); edges between targets
+        define their dependence (without any, their joint frequencies are used).
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
-        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
-        model makes this one use the same levels and bins.
+        "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The ``schema_`` of
+        another model makes this one use the same levels and bins.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
         back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
@@ -55,8 +55,8 @@ class BayesNetwork(NetworkClassifier):
     bins : int, default=10
         Number of bins for 'frequency' and 'width'.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-        The class prior. None counts the classes, 'laplace' counts each once more, 'uniform' makes them equally likely.
-        An array goes in the order of ``classes_``, a dict or a Series by label. With targets it must be None.
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An
+        array is in the order of ``classes_``; a dict or a Series goes by label. With targets it must be None.
     unseen : {'ignore', 'error'}, default='ignore'
         How predict treats an unseen category: as a missing value (with one warning), or as an error.
     tempered : bool, default=False
@@ -64,17 +64,23 @@ class BayesNetwork(NetworkClassifier):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
     graph_ : Graph
-        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
+        The network: parents of each column. Print it, or use ``networkx.DiGraph(model.graph_.edges)``.
     outputs_ : dict
         With targets: the labels of each.
     classes_ : ndarray of shape (n_classes,)
@@ -95,6 +101,10 @@ class BayesNetwork(NetworkClassifier):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -105,6 +115,11 @@ class BayesNetwork(NetworkClassifier):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    TAN : Learns a tree from the rows.
+    KDB : Learns up to k parents per column.
 
     Examples
     --------
@@ -139,6 +154,7 @@ class BayesNetwork(NetworkClassifier):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -153,6 +169,7 @@ class BayesNetwork(NetworkClassifier):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 
@@ -191,7 +208,7 @@ class BayesNetwork(NetworkClassifier):
 
     # --- structure ---------------------------------------------------------------------------------------------
 
-    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+    def _make_terms(self, schema: Schema) -> tuple[Term, ...]:
         columns, reals = self._columns(schema)
         names = [schema.name(j) for j in columns]
         among, _, named = self._arrows(names)
@@ -262,8 +279,8 @@ class BayesNetwork(NetworkClassifier):
         several = self.__dict__.get("_several")  # plain values: what a model file can hold
         return Outputs(*several) if found is None and several is not None else found
 
-    def _check_held(self, fitted: Fitted) -> None:
-        super()._check_held(fitted)
+    def _check_restored(self, fitted: Fitted) -> None:
+        super()._check_restored(fitted)
         outputs = self._outputs
         if outputs is not None:
             outputs.check(fitted.K)
@@ -282,26 +299,41 @@ class BayesNetwork(NetworkClassifier):
         sample_weight: object,
         classes: object,
         *,
-        fresh: bool,
-        later: bool = False,
-        whole: bool = False,
+        from_scratch: bool,
+        defer_estimation: bool = False,
+        is_all_data: bool = False,
     ) -> None:
         if self.targets is None:
-            if not fresh and self._outputs is not None:
+            if not from_scratch and self._outputs is not None:
                 raise OptionError("targets was changed after the fit. Fit again.")
-            super()._learn(X, y, sample_weight, classes, fresh=fresh, later=later, whole=whole)
+            super()._learn(
+                X,
+                y,
+                sample_weight,
+                classes,
+                from_scratch=from_scratch,
+                defer_estimation=defer_estimation,
+                is_all_data=is_all_data,
+            )
             self.__dict__.pop("_several", None)
             return
         targets = check_targets(self.targets)
         columns, n = read_columns(y, targets)
-        known = None if fresh else self._outputs
-        if not fresh and (known is None or known.names != targets):
+        known = None if from_scratch else self._outputs
+        if not from_scratch and (known is None or known.names != targets):
             raise OptionError("targets was changed after the fit. Fit again.")
         outputs = known or find_outputs(targets, columns, n, classes)
-        self._reading = outputs  # what _choose and _prior go by until the rows are learned
+        self._reading = outputs  # what _make_terms and _prior go by until the rows are learned
         try:
-            every = np.arange(outputs.K) if fresh else None
-            super()._learn(X, outputs.codes(columns, n), sample_weight, every, fresh=fresh, later=later)
+            every = np.arange(outputs.K) if from_scratch else None
+            super()._learn(
+                X,
+                outputs.codes(columns, n),
+                sample_weight,
+                every,
+                from_scratch=from_scratch,
+                defer_estimation=defer_estimation,
+            )
             self._several = (outputs.names, outputs.labels)
         finally:
             del self._reading
@@ -367,7 +399,7 @@ class BayesNetwork(NetworkClassifier):
         self._refuse(priors)
         if self._outputs is None:
             return super().predict(X, priors)
-        best = np.asarray(self.predictor_.ask(X, "best", None), np.int64)
+        best = np.asarray(self.predictor_.predict(X, "best", None), np.int64)
         return self._outputs.decode(best)
 
     def predict_proba(self, X: object, priors: object = None, given: Mapping[str, object] | None = None) -> Any:

@@ -33,7 +33,7 @@ def sample_given(predictor: Predictor, n: object, y: object, random_state: objec
         _check(term)
     known: Known = {j: _code(predictor, j, value) for j, value in values.items()}
     row = {fitted.schema.name(j): value for j, value in values.items()}
-    log_prior = None if y is not None else predictor.ask([row], "log_proba")[0]
+    log_prior = None if y is not None else predictor.predict([row], "log_proba")[0]
     codes = classes_to_draw(fitted, rows, y, rng, log_prior)
     columns: list[Any] = [None] * fitted.schema.d
     for term in fitted.terms:

@@ -110,7 +110,7 @@ class MultinomialNB(_Counts):
     alpha : float or array of shape (n_features,), default=1.0
         Additive smoothing of counts (1 is Laplace smoothing); an array has a number for each feature.
     force_alpha : bool, default=True
-        False raises alpha to 1e-10 where it is below.
+        If False, alpha below 1e-10 is set to 1e-10.
     fit_prior : bool, default=True
         Whether the class prior is the class frequencies; False: uniform.
     class_prior : array, dict or Series, default=None
@@ -121,15 +121,18 @@ class MultinomialNB(_Counts):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
-    half_life : float, default=None
+    half_life : float or 'auto', default=None
         For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
-        the order in which they are learned, whatever their weight. None: no decay.
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -157,6 +160,10 @@ class MultinomialNB(_Counts):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -167,6 +174,11 @@ class MultinomialNB(_Counts):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    ComplementNB : For unbalanced classes.
+    NaiveBayes : Text columns beside other columns.
 
     Examples
     --------
@@ -184,7 +196,7 @@ class MultinomialNB(_Counts):
         class_prior: object = None,
         tempered: bool = False,
         class_weight: object = None,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -213,7 +225,7 @@ class ComplementNB(_Counts):
     alpha : float or array of shape (n_features,), default=1.0
         Additive smoothing of counts (1 is Laplace smoothing); an array has a number for each feature.
     force_alpha : bool, default=True
-        False raises alpha to 1e-10 where it is below.
+        If False, alpha below 1e-10 is set to 1e-10.
     fit_prior : bool, default=True
         False: all classes equally likely in class_log_prior_, score_samples and sample. The rule itself has no prior.
     class_prior : array, dict or Series, default=None
@@ -226,15 +238,18 @@ class ComplementNB(_Counts):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
-    half_life : float, default=None
+    half_life : float or 'auto', default=None
         For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
-        the order in which they are learned, whatever their weight. None: no decay.
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -243,7 +258,7 @@ class ComplementNB(_Counts):
     feature_all_ : ndarray of shape (n_features,)
         The summed counts of each feature over all classes.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        What a count of each feature is multiplied by, for each class: the weights of the rule.
+        Weight of a count of each feature, for each class.
     class_log_prior_ : ndarray of shape (n_classes,)
         The logarithm of the class shares, as fit_prior and class_prior say.
     classes_ : ndarray of shape (n_classes,)
@@ -264,6 +279,10 @@ class ComplementNB(_Counts):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -274,6 +293,15 @@ class ComplementNB(_Counts):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    MultinomialNB : The generative model of word counts.
+
+    References
+    ----------
+    * Rennie, Shih, Teevan and Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers.
+      ICML.
 
     Examples
     --------
@@ -292,7 +320,7 @@ class ComplementNB(_Counts):
         norm: bool = False,
         tempered: bool = False,
         class_weight: object = None,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -319,7 +347,7 @@ class ComplementNB(_Counts):
         """ndarray of shape (n_features,): the summed counts of each feature over all classes."""
         return np.asarray(self._statistics_of("feature_all_", MultinomialStatistics).sum.sum(axis=0))
 
-    def _start(self, log_prior: Floats) -> Floats:
+    def _offset(self, log_prior: Floats) -> Floats:
         return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
 
     def score_samples(self, X: object, priors: object = None) -> Floats:
@@ -342,47 +370,50 @@ class ComplementNB(_Counts):
         own = replace(term, distribution=Multinomial(self._alpha(fitted.schema.d)))
         own = replace(own, params=MultinomialParams(term.params.generative))
         density = Predictor(replace(fitted, terms=(own,)), fitted.prior, self._prediction_options())
-        found: Floats = density.answer(density.read(X), "evidence", density.start_under(priors))
+        found: Floats = density.predict_rows(density.read(X), "log_density", density.offset_for(priors))
         return found
 
 
 class BernoulliNB(_Discrete):
-    """Bernoulli naive Bayes: each feature is there or not.
+    """Bernoulli naive Bayes, for binary features: words that are present or absent, yes or no.
 
     Parameters
     ----------
     alpha : float or array of shape (n_features,), default=1.0
-        What is added to the counts of yes and of no; 1 is Laplace's correction. An array has a number for each feature.
+        Additive smoothing of counts (1 is Laplace smoothing); an array has a number for each feature.
     force_alpha : bool, default=True
-        False raises alpha to 1e-10 where it is below.
+        If False, alpha below 1e-10 is set to 1e-10.
     binarize : float or None, default=0.0
-        A number above this is a yes; None takes the table as it is (0 or 1).
+        Threshold: larger numbers are 1, others 0. None: the features are 0 or 1 already.
     fit_prior : bool, default=True
-        True counts the classes; False makes them equally likely.
+        Whether the class prior is the class frequencies; False: uniform.
     class_prior : array, dict or Series, default=None
-        A class prior in the place of what fit_prior says: an array in the order of ``classes_``, a dict or a Series by
+        Class prior that replaces what fit_prior says: an array in the order of ``classes_``, a dict or a Series by
         label.
     tempered : bool, default=False
         Whether to multiply the log-likelihood by ``temperature_``, chosen by leave-one-out log-loss on the rows of fit.
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
-    half_life : float, default=None
+    half_life : float or 'auto', default=None
         For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
-        the order in which they are learned, whatever their weight. None: no decay.
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
     feature_count_ : ndarray of shape (n_classes, n_features)
         The weight of the rows of each class that have the feature.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        log P(feature is there | class).
+        log P(feature is present | class).
     class_log_prior_ : ndarray of shape (n_classes,)
         The logarithm of the class prior in use.
     classes_ : ndarray of shape (n_classes,)
@@ -403,6 +434,10 @@ class BernoulliNB(_Discrete):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -413,6 +448,11 @@ class BernoulliNB(_Discrete):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    MultinomialNB : For word counts.
+    NaiveBayes : For mixed tables.
 
     Examples
     --------
@@ -431,7 +471,7 @@ class BernoulliNB(_Discrete):
         class_prior: object = None,
         tempered: bool = False,
         class_weight: object = None,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -461,21 +501,21 @@ class BernoulliNB(_Discrete):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        """ndarray of shape (n_classes, n_features): log P(feature is there | class)."""
+        """ndarray of shape (n_classes, n_features): log P(feature is present | class)."""
         return read_only(self._params_of("feature_log_prob_", ThresholdParams).yes)
 
 
 class CategoricalNB(_Discrete):
-    """Categorical naive Bayes: each feature is one of some categories.
+    """Categorical naive Bayes, for features that are categories.
 
     Integers are codes 0 … max, and all of them count as categories, met or not; strings and missing values are welcome.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        What is added to every count: 0 is no correction, 1 is Laplace's.
+        Additive smoothing of counts: 0 is none, 1 is Laplace smoothing.
     force_alpha : bool, default=True
-        False raises alpha to 1e-10 where it is below.
+        If False, alpha below 1e-10 is set to 1e-10.
     fit_prior : bool, default=True
         Whether the class prior is the class frequencies; False: uniform.
     class_prior : array, dict or Series, default=None
@@ -491,15 +531,18 @@ class CategoricalNB(_Discrete):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
-    half_life : float, default=None
+    half_life : float or 'auto', default=None
         For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
-        the order in which they are learned, whatever their weight. None: no decay.
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -508,7 +551,7 @@ class CategoricalNB(_Discrete):
     feature_log_prob_ : list of ndarrays of shape (n_classes, n_categories)
         For each feature log P(category | class).
     n_categories_ : ndarray of shape (n_features,)
-        How many categories each feature has.
+        Number of categories of each feature.
     class_log_prior_ : ndarray of shape (n_classes,)
         The logarithm of the class prior in use.
     classes_ : ndarray of shape (n_classes,)
@@ -529,6 +572,10 @@ class CategoricalNB(_Discrete):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -539,6 +586,11 @@ class CategoricalNB(_Discrete):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    NaiveBayes : For mixed tables.
+    AODE : Categories that depend on each other.
 
     Examples
     --------
@@ -559,7 +611,7 @@ class CategoricalNB(_Discrete):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:

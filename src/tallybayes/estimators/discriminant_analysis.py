@@ -48,8 +48,8 @@ class _Analysis(GaussianDiscriminant):
         given = self.covariance_estimator is not None
         return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol, "given": given}
 
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
-        fitted = super()._structure(fitted, rows)
+    def _select_structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        fitted = super()._select_structure(fitted, rows)
         if self.covariance_estimator is None:
             return fitted
         return given_covariance.put(self.covariance_estimator, fitted, rows)
@@ -66,19 +66,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Parameters
     ----------
     solver : {'svd', 'lsqr', 'eigen'}, default='svd'
-        Accepted for code written for scikit-learn: one method serves all data, and all give the same answer.
+        For compatibility with scikit-learn; all solvers give the same result.
     shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
         A number γ makes the covariance (1 − γ) Σ + γ (tr Σ / d) I. 'auto' (Ledoit and Wolf's rule) and 'oas' (the
         oracle approximating one) shrink each class's covariance towards its own variances by the amount those rules
         give.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-        The class prior. None counts the classes, 'laplace' counts each once more, 'uniform' makes them equally likely.
-        An array goes in the order of ``classes_``, a dict or a Series by label; what does not sum to 1 is divided by
-        its sum, with a warning.
+        Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An
+        array is in the order of ``classes_``; a dict or a Series goes by label. A prior that does not sum to 1 is
+        normalised with a warning.
     n_components : int, default=None
-        How many columns transform gives, at most K − 1; None gives all.
+        Number of columns that transform returns, at most K − 1; None: all.
     store_covariance : bool, default=False
-        Whether the covariance is to be stored. ``covariance_`` is there either way.
+        For compatibility with scikit-learn; ``covariance_`` exists either way.
     tol : float, default=1e-4
         A direction whose standard deviation, in units of the columns' own, is below tol is treated as constant: it
         takes the shared variance, and tol² if that is constant too.
@@ -91,12 +91,18 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -121,7 +127,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     shrinkage_ : float, or ndarray of shape (n_classes,)
         The amount of shrinkage; by class with 'auto' and 'oas'.
     n_parameters_ : int
-        How many numbers the model estimates.
+        Number of free parameters.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -140,6 +146,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -150,6 +160,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : A covariance per class.
+    RegularizedDiscriminantAnalysis : Between the two, chosen by leave-one-out.
 
     Examples
     --------
@@ -174,6 +189,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         *,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -186,6 +202,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.covariance_estimator = covariance_estimator
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 
@@ -209,7 +226,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return found if labels is None else dict(zip(labels, found.tolist(), strict=True))
         return given
 
-    def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+    def _set_fitted(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         most = min(fitted.K - 1, fitted.schema.d)
         if self.n_components is not None and (
             not isinstance(self.n_components, int | np.integer)
@@ -224,7 +241,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}; got {self.n_components}."
                 + (" There is only 1 class." if fitted.K == 1 else "")
             )
-        super()._hold(fitted, estimated)
+        super()._set_fitted(fitted, estimated)
 
     # --- attributes --------------------------------------------------------------------------------------------
 
@@ -381,7 +398,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     Parameters
     ----------
     solver : {'svd', 'eigen'}, default='svd'
-        Accepted for code written for scikit-learn: both give the same answer.
+        For compatibility with scikit-learn; both give the same result.
     shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
         A number γ makes each covariance (1 − γ) Σ_k + γ (tr Σ_k / d) I. 'auto' (Ledoit and Wolf's rule) and 'oas' (the
         oracle approximating one) shrink it towards its own variances by the amount those rules give.
@@ -391,7 +408,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     reg_param : float between 0 and 1, default=0.0
         Σ_k becomes (1 − reg_param) Σ_k + reg_param I, in the units of the data.
     store_covariance : bool, default=False
-        Whether the covariance is to be stored. ``covariance_`` is there either way.
+        For compatibility with scikit-learn; ``covariance_`` exists either way.
     tol : float, default=1e-4
         A direction whose standard deviation, in units of the columns' own, is below tol is treated as constant: it
         takes the shared variance, and tol² if that is constant too.
@@ -403,12 +420,18 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -427,7 +450,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     shrinkage_ : float, or ndarray of shape (n_classes,)
         The amount of shrinkage; by class with 'auto' and 'oas'.
     n_parameters_ : int
-        How many numbers the model estimates.
+        Number of free parameters.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -446,6 +469,10 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -456,6 +483,11 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : One shared covariance.
+    RegularizedDiscriminantAnalysis : Between the two, chosen by leave-one-out.
 
     Examples
     --------
@@ -480,6 +512,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         covariance_estimator: object = None,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -492,6 +525,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self.covariance_estimator = covariance_estimator
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 

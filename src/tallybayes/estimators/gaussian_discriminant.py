@@ -16,7 +16,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import BlockStati
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.distributions.statistics import Means, Record
 from tallybayes.distributions.univariate.gaussian import GaussianParams, GaussianStatistics
-from tallybayes.errors import MergeError, OptionError, brief, is_number
+from tallybayes.errors import MergeError, OptionError, brief, is_number, require_scores
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.state import ModelState, read_only
 from tallybayes.model.fitted import Fitted
@@ -26,8 +26,6 @@ from tallybayes.model.priors import log_prior
 from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Floats
-
-MOST_SCORES = 1e11  # rows × classes × settings that 'auto' compares: hours of computing
 
 
 class GaussianDiscriminant(GenerativeClassifier):
@@ -61,12 +59,18 @@ class GaussianDiscriminant(GenerativeClassifier):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -81,7 +85,7 @@ class GaussianDiscriminant(GenerativeClassifier):
     shrinkage_ : float, or ndarray of shape (n_classes,)
         γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
     n_parameters_ : int
-        How many numbers the model estimates.
+        Number of free parameters.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -100,6 +104,10 @@ class GaussianDiscriminant(GenerativeClassifier):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -110,6 +118,11 @@ class GaussianDiscriminant(GenerativeClassifier):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    RegularizedDiscriminantAnalysis : Chooses its regularisation by leave-one-out.
+    GaussianNB : Diagonal covariances, with options of naive Bayes.
 
     Examples
     --------
@@ -131,6 +144,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         tol: float = 1e-4,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -142,6 +156,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         self.tol = tol
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 
@@ -238,15 +253,15 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def _settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
+    def _chooses_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
         return self.tempered or "auto" in (self._options()["own_covariance"], self._options()["shrinkage"])
 
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+    def _terms_for_update(self, fitted: Fitted) -> tuple[Term, ...]:
         """What was chosen on the first rows stays."""
         block, o = fitted.terms[0].distribution, self._options()
         if isinstance(block, GaussianBlock) and block.separate:
             return fitted.terms
-        again = super()._choose_again(fitted)
+        again = super()._terms_for_update(fitted)
         axes = again[0].distribution
         if isinstance(block, GaussianAxes) and isinstance(axes, GaussianAxes):
             own_covariance = block.own_covariance if o["own_covariance"] == "auto" else axes.own_covariance
@@ -258,7 +273,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         chosen = [name for name in ("own_covariance", "shrinkage") if self._options()[name] == "auto"]
         return " and ".join(chosen)
 
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+    def _select_structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         o, (term,) = self._options(), fitted.terms
         given: Any = term.distribution
         if "auto" not in (o["own_covariance"], o["shrinkage"]):
@@ -266,7 +281,13 @@ class GaussianDiscriminant(GenerativeClassifier):
         grid = tuple(np.linspace(0, 1, 11).tolist())
         shares = grid if o["own_covariance"] == "auto" else (float(given.own_covariance),)
         gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
-        _check_scores(rows.n, fitted.K, len(shares) * len(gammas))
+        require_scores(
+            rows.n,
+            fitted.K,
+            settings := len(shares) * len(gammas),
+            f"'auto' compares {settings} pairs of own_covariance and shrinkage",
+            "Give numbers, such as own_covariance=0.0 and shrinkage=0.1, or fewer rows or classes.",
+        )
         losses: Any = diagonal_grid.losses if isinstance(given, GaussianAxes) else full_grid.losses
         prior, y = left_prior(fitted, self._prior()), rows.classes_of_rows
         loss = losses(rows.of(term), y, rows.w, term.statistics, prior, shares, gammas, given)
@@ -387,16 +408,6 @@ class GaussianDiscriminant(GenerativeClassifier):
         return K * d + own * shape + K - 1
 
 
-def _check_scores(n: int, K: int, settings: int) -> None:
-    """OptionError if comparing the settings by leave-one-out would not end."""
-    if n * K * settings > MOST_SCORES:
-        raise OptionError(
-            f"'auto' compares {settings} pairs of own_covariance and shrinkage by the leave-one-out scores of {n:,} "
-            f"rows in {K:,} classes: {n * K * settings:.1e} scores; at most {MOST_SCORES:.0e} are computed. Give "
-            "numbers, such as own_covariance=0.0 and shrinkage=0.1, or fewer rows or classes."
-        )
-
-
 def left_prior(fitted: Fitted, priors: object) -> LeftPrior:
     """The prior of a row that is left out, from the rows of each class and what the user gave."""
     if priors is None:
@@ -408,7 +419,7 @@ def left_prior(fitted: Fitted, priors: object) -> LeftPrior:
 
 
 class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
-    """Friedman's (1989) discriminant: w between LDA and QDA, γ towards spheres, both chosen unless given.
+    """Regularised discriminant analysis (Friedman 1989): between LDA and QDA, chosen by leave-one-out.
 
     P(x | class k) = N(mean_k, Σ_k),  Σ_k(w, γ) = (1 − γ) Σ_k(w) + γ (tr Σ_k(w) / d) I,  Σ_k(w) = w S_k + (1 − w) Σ;
     S_k: the covariance of class k, Σ: that of all classes about their own means; w: own_covariance, which is 1 − λ of
@@ -436,12 +447,18 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -456,7 +473,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     shrinkage_ : float, or ndarray of shape (n_classes,)
         γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
     n_parameters_ : int
-        How many numbers the model estimates.
+        Number of free parameters.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -475,6 +492,10 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -485,6 +506,15 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : One shared covariance.
+    QuadraticDiscriminantAnalysis : A covariance per class.
+
+    References
+    ----------
+    * Friedman (1989), Regularized discriminant analysis. JASA 84.
 
     Examples
     --------
@@ -505,6 +535,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         tol: float = 1e-4,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -515,6 +546,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         self.tol = tol
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 

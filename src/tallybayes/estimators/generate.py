@@ -71,7 +71,7 @@ def log_likelihood(
     codes = at[found]
     w = check_weights(sample_weight, rows.n)
     if kind == "conditional":
-        value = predictor.answer(rows, "log_proba")[np.arange(rows.n), codes]
+        value = predictor.predict_rows(rows, "log_proba")[np.arange(rows.n), codes]
     else:
         value = np.zeros(rows.n) if kind == "prior" else predictor.likelihood(rows)[np.arange(rows.n), codes]
         value = value + (0.0 if kind == "class_conditional" else fitted.prior[codes])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.gaussian_discriminant import GaussianDiscriminant
     from tallybayes.estimators.naive_bayes import NaiveBayes
 
-MOST_ROWS = 1_000_000  # combinations of levels of a network
+MAX_COMBINATIONS = 1_000_000  # combinations of levels of a network
 SUM = 1e-6  # how far from 1 given probabilities may sum
 MOMENTS = {"mean", "variance"}
 Rows = list[dict[str, object]]
@@ -110,8 +110,8 @@ def network(cls: type[Network], priors: object, tables: object, graph: object) -
     names = list(given)
     parents = parents_of(read_edges(graph), lambda name: _position(name, names), names)
     levels = {name: list(dict.fromkeys(v for t in given[name].values() for v in t)) for name in names}
-    if len(prior) * math.prod(map(len, levels.values())) > MOST_ROWS:
-        raise OptionError(f"The network has more than {MOST_ROWS:,} combinations of levels; use a smaller one.")
+    if len(prior) * math.prod(map(len, levels.values())) > MAX_COMBINATIONS:
+        raise OptionError(f"The network has more than {MAX_COMBINATIONS:,} combinations of levels; use a smaller one.")
     cells = {
         name: _cells(name, given[name], [names[i] for i in own], levels, prior)
         for name, own in zip(names, parents, strict=True)

@@ -13,7 +13,7 @@ from tallybayes.distributions.networks.counted_sets import information
 from tallybayes.distributions.networks.family_network import FamilyNetwork
 from tallybayes.distributions.networks.joint_statistics import JointStatistics
 from tallybayes.distributions.univariate.categorical import CategoricalStatistics
-from tallybayes.errors import OptionError, brief
+from tallybayes.errors import OptionError, brief, require_scores
 from tallybayes.estimators.spode_tan import LearnedNetwork, codes_of, network_of, network_term
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
@@ -36,13 +36,13 @@ class KDB(LearnedNetwork):
     Parameters
     ----------
     k : int, default=2
-        Most parents of a column, besides the class.
+        Maximum number of parents of a column besides the class.
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
-        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
-        model makes this one use the same levels and bins.
+        "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The ``schema_`` of
+        another model makes this one use the same levels and bins.
     select : bool, default=True
-        Choose the number of columns and of parents; ``k_`` and ``selected_`` say what was chosen.
+        Whether to choose the columns and the number of parents by leave-one-out; see ``k_`` and ``selected_``.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
         back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
@@ -65,21 +65,27 @@ class KDB(LearnedNetwork):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
     graph_ : Graph
-        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
+        The network: parents of each column. Print it, or use ``networkx.DiGraph(model.graph_.edges)``.
     k_ : int
         The number of parents that was chosen.
     selected_ : list of str
-        The columns that speak for or against a class, by falling information.
+        The selected columns, by decreasing mutual information with the class.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -98,6 +104,10 @@ class KDB(LearnedNetwork):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -108,6 +118,16 @@ class KDB(LearnedNetwork):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    TAN : One parent, in a tree.
+    AnDE : Averages over all sets of parents.
+
+    References
+    ----------
+    * Sahami (1996), Learning limited dependence Bayesian classifiers. KDD.
+    * Martínez, Webb, Chen and Zaidi (2016), Scalable learning of Bayesian network classifiers. JMLR 17.
 
     Examples
     --------
@@ -133,6 +153,7 @@ class KDB(LearnedNetwork):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -147,6 +168,7 @@ class KDB(LearnedNetwork):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 
@@ -184,6 +206,8 @@ class KDB(LearnedNetwork):
             return found
         if rows is None:
             raise OptionError("select=True judges by leave-one-out on rows: relearn(X, y) needs them.")
+        settings = (int(self.k) + 1) * len(order)
+        require_scores(rows.n, fitted.K, settings * 4, f"select=True compares {settings} networks", "Say select=False.")
         return _selected(fitted, found, order, rows)
 
     @property

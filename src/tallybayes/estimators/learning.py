@@ -1,22 +1,24 @@
-"""How a classifier learns: rows are read, counted, and added to what was there. The first ones settle more."""
+"""How a classifier learns: rows are read, counted and added. The first batch fixes schema, bins and structure."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tallybayes.data.encoding.encoders import kinds_are_settled
-from tallybayes.data.labels import Target, positions, read_classes, read_target, union, warn_unsavable
+from tallybayes.data.labels import MAX_TOTAL_WEIGHT, Target, positions, read_classes, read_target, union, warn_unsavable
 from tallybayes.data.leakage import warn_about_leakage
 from tallybayes.data.row_store import store_of
 from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import (
     AmbiguousColumnWarning,
+    CancellationWarning,
     ForgetError,
     LabelError,
     MergeError,
@@ -27,8 +29,9 @@ from tallybayes.errors import (
     listing,
     warn,
 )
-from tallybayes.estimators import provenance, row_memory
+from tallybayes.estimators import half_life_mixture, provenance, row_memory
 from tallybayes.model import temperature
+from tallybayes.model.cancellation import cancelled_columns
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import GONE, Fitted, count, tally
 from tallybayes.model.rows import Rows, aligned, cut_columns, encode_rows, read_rows
@@ -50,30 +53,75 @@ def learn(
     sample_weight: object,
     classes: object,
     *,
-    fresh: bool,
-    later: bool = False,
-    whole: bool = False,
+    from_scratch: bool,
+    defer_estimation: bool = False,
+    is_all_data: bool = False,
 ) -> None:
-    """later: parameters are estimated when they are first used. whole: these are all rows there are."""
+    """Learns rows, from scratch or beside what was learned.
+
+    defer_estimation: parameters are estimated when they are first used; is_all_data: no more rows are to come.
+    """
     model._check_options()
+    if half_life_mixture.is_auto(model):
+        with half_life_mixture.all_or_nothing(model):
+            _learn_mixture(model, X, y, sample_weight, classes, from_scratch, is_all_data)
+        return
+    half_life_mixture.detach(model)
+    _learn_alone(model, X, y, sample_weight, classes, from_scratch, defer_estimation, is_all_data)
+
+
+def _learn_mixture(
+    model: GenerativeClassifier,
+    X: object,
+    y: object,
+    sample_weight: object,
+    classes: object,
+    from_scratch: bool,
+    is_all_data: bool,
+) -> None:
+    """half_life='auto': the model learns as one without a half-life, then the other half-lives do."""
+    table = read_table(X)
+    before = None if from_scratch else model.fitted_
+    if from_scratch:
+        model.__dict__.pop("_fading", None)
+    _learn_alone(model, table, y, sample_weight, classes, from_scratch, False, is_all_data)
+    target = with_class_weights(model, read_target(y, table.n, sample_weight))
+    half_life_mixture.advance(model, before, table, target)
+
+
+def _learn_alone(
+    model: GenerativeClassifier,
+    X: object,
+    y: object,
+    sample_weight: object,
+    classes: object,
+    from_scratch: bool,
+    defer_estimation: bool,
+    is_all_data: bool,
+) -> None:
     with telling(type(model).__name__, bool(model.verbose)):
         stage("reading")
         table = read_table(X)
-        target, left = aged(read_target(y, table.n, sample_weight), model.half_life)
-        if whole:
+        target, left = decay_weights(read_target(y, table.n, sample_weight), _fixed(model.half_life))
+        if is_all_data:
             warn_about_leakage(table, target)
         if model.memory == "rows":
-            _learn_kept(model, table, target, classes, fresh, whole)
+            _learn_kept(model, table, target, classes, from_scratch, is_all_data)
             return
-        if fresh:
-            model.__dict__.pop("_rows", None)
-            _learn_first(model, table, target, classes, whole)
+        noted = row_memory.noted(model, table, target, from_scratch=from_scratch)
+        if from_scratch:
+            _learn_first(model, table, target, classes, is_all_data)
+            row_memory.take(model, noted)
             return
-        all_of_it = _with_more(model, model._again(), table, weighed(model, target), classes, left)
-        if later:
-            model._hold(all_of_it)
+        noted = row_memory.both(model, noted)
+        all_of_it = _with_more(
+            model, model._with_current_options(), table, with_class_weights(model, target), classes, left
+        )
+        if defer_estimation:
+            model._set_fitted(all_of_it)
         else:
-            model._keep(all_of_it)
+            model._estimate_and_set(all_of_it)
+        row_memory.take(model, noted)
 
 
 def _with_more(
@@ -82,28 +130,28 @@ def _with_more(
     """What was learned before, so much of it as is left, and these rows."""
     who, schema, terms = type(model).__name__, before.schema, before.terms
     table = aligned(table, schema, who)
-    target, closed = labels_of(target, classes, before)
-    check_named(model.class_weight, target.classes, closed)
+    target, classes_fixed = labels_of(target, classes, before)
+    check_class_weight_labels(model.class_weight, target.classes, classes_fixed)
     stage("cutting and encoding")
     schema = cut_columns(table, schema, terms, target)
     stage("counting")
     with kinds_are_settled():
-        new = tally(table, schema, terms, before.sizes(), who, target, closed)
+        new = tally(table, schema, terms, before.sizes(), who, target, classes_fixed)
     before = before if left == 1 else before.scale(left)
-    return replace(before.add(new), closed=closed)
+    return replace(before.add(new), classes_fixed=classes_fixed)
 
 
-def _learn_first(model: GenerativeClassifier, table: Table, target: Target, classes: object, whole: bool) -> None:
+def _learn_first(model: GenerativeClassifier, table: Table, target: Target, classes: object, is_all_data: bool) -> None:
     """The first rows settle what the columns are, and whatever else is chosen on rows."""
     who, balanced = type(model).__name__, balanced_weights(model, target)
-    target = weighed(model, target, balanced)
+    target = with_class_weights(model, target, balanced)
     counted = None if target.w is None else target.y >= 0
     schema = infer_schema(table, model._given_schema(), model._kind, model._reads_text, who, counted)
     table = align(table, schema, who)
-    target, closed = labels_of(target, classes, None)
-    check_named(model.class_weight, target.classes, closed or whole)
-    schema = model._suit(table, schema, target)
-    terms = model._choose(schema)
+    target, classes_fixed = labels_of(target, classes, None)
+    check_class_weight_labels(model.class_weight, target.classes, classes_fixed or is_all_data)
+    schema = model._select_distributions(table, schema, target)
+    terms = model._make_terms(schema)
     stage("cutting and encoding")
     schema = cut_columns(table, schema, terms, target)
     chosen = None
@@ -111,18 +159,18 @@ def _learn_first(model: GenerativeClassifier, table: Table, target: Target, clas
         rows = encode_rows(table, schema, terms, {}, who, grow=True).of_target(target)
         stage("counting")
         terms, rows = model._arranged(terms, rows)
-        new = count(rows, terms, target.classes, closed)
+        new = count(rows, terms, target.classes, classes_fixed)
         stage("choosing")
-        fitted = model._structure(new, rows)
+        fitted = model._select_structure(new, rows)
         if model.tempered:
             stage("leaving each row out, for the temperature")
             prior = model._prior()
-            chosen = temperature.choose_temperature(fitted.estimate(prior), rows, prior, model._start)
+            chosen = temperature.choose_temperature(fitted.estimate(prior), rows, prior, model._offset)
     else:
         stage("counting")
-        fitted = tally(table, schema, terms, {}, who, target, closed)
+        fitted = tally(table, schema, terms, {}, who, target, classes_fixed)
     stage("estimating")
-    model._keep(fitted)
+    model._estimate_and_set(fitted)
     model._take_temperature(chosen)
     for name in ("class_weight_", "privacy_loss_", "_given_parameters"):
         model.__dict__.pop(name, None)
@@ -136,21 +184,21 @@ def _learn_first(model: GenerativeClassifier, table: Table, target: Target, clas
 
 
 def _learn_kept(
-    model: GenerativeClassifier, table: Table, target: Target, classes: object, fresh: bool, whole: bool
+    model: GenerativeClassifier, table: Table, target: Target, classes: object, from_scratch: bool, is_all_data: bool
 ) -> None:
     """memory='rows': first rows are fitted in the order of the store; more are checked, and fitted when needed."""
     rows = store_of(table, target)
-    if not fresh:
-        before, kept = model._held.fitted, row_memory.rows_of(model)
-        checked = _with_more(model, before, table, weighed(model, target), classes, 1.0)
+    if not from_scratch:
+        before, kept = model._state.fitted, row_memory.rows_of(model)
+        checked = _with_more(model, before, table, with_class_weights(model, target), classes, 1.0)
         row_memory.keep(model, kept.add(rows), checked)
         return
     if not rows.n:
-        _learn_first(model, table, target, classes, whole)  # raises
+        _learn_first(model, table, target, classes, is_all_data)  # raises
     try:
-        _learn_first(model, rows.table(), rows.target(), classes, whole)
+        _learn_first(model, rows.table(), rows.target(), classes, is_all_data)
     except TallybayesError:
-        _learn_first(model.copy(), table, target, classes, whole)  # the same error, with the caller's row numbers
+        _learn_first(model.copy(), table, target, classes, is_all_data)  # the same error, with the caller's row numbers
         raise
     model.__dict__.pop("loo_log_proba_", None)  # the rows stand in another order now
     model.__dict__["_rows"] = rows
@@ -158,16 +206,18 @@ def _learn_kept(
 
 def refit(model: GenerativeClassifier) -> None:
     """memory='rows': the fit of the rows that are kept."""
-    rows, held = row_memory.rows_of(model), model._held
+    rows, held = row_memory.rows_of(model), model._state
     held.stale, before = False, held.fitted  # while it is fitted, hooks look at what is held
     try:
         if rows.n:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what there is to say was said at the fit
-                _learn_first(model, rows.table(), rows.target(), before.classes if before.closed else None, False)
+                _learn_first(
+                    model, rows.table(), rows.target(), before.classes if before.classes_fixed else None, False
+                )
             model.__dict__.pop("loo_log_proba_", None)
         else:
-            model._hold(before.emptied())
+            model._set_fitted(before.emptied())
     except BaseException:
         held.stale = True
         raise
@@ -185,9 +235,27 @@ def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: obj
             gone = store_of(table, read_target(model._labels(y), table.n, sample_weight))
             row_memory.keep(model, row_memory.rows_of(model).subtract(gone))
             return
-        _, old = known_rows(model, X, y, sample_weight, "Cannot forget rows of class {}: never learned.")
-        model._keep(model._again().subtract(old))
+        table = read_table(X)
+        _, old = rows_of_known_classes(model, table, y, sample_weight, "Cannot forget rows of class {}: never learned.")
+        again = model._with_current_options()
+        removed = row_memory.noted(model, table, read_target(model._labels(y), table.n, sample_weight))
+        left = row_memory.both(model, removed, -1)
+        if half_life_mixture.is_auto(model):
+            half_life_mixture.fading_of(model)
+        remaining = again.subtract(old)
+        model._estimate_and_set(remaining)
+        row_memory.take(model, left)
+        if half_life_mixture.is_auto(model):
+            half_life_mixture.restart(model)
         provenance.note_removed(model, float(old.weight.sum()))
+        cancelled = cancelled_columns(again, remaining)
+        if cancelled:
+            warn(
+                f"Column(s) {listing(cancelled)}: the forgotten rows had nearly all of the variance of a class, so "
+                "what is left of it is known to few digits, or to none. fit(X, y) on the rows that remain computes it "
+                "again.",
+                CancellationWarning,
+            )
 
 
 def forget_with_receipt(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> Receipt:
@@ -220,7 +288,7 @@ def forget_from(
         for X, y, w in learn_and_predict.read_batches(model, source, target, weight, columns):
             forget_batch(X, y, w)
         made = None if recorded is None else recorded.receipt()
-        model._become(other, other.fitted_)
+        model._replace_by(other, other.fitted_)
         return model if made is None else made
 
 
@@ -244,8 +312,13 @@ def learn_from(
         if model.memory == "rows":
             _keep_found(model, found)
             return
+        _require_noted(found)
         other = found.copy()
-        model._become(other, model._again().merge(found.fitted_) if model._fitted() else found.fitted_)
+        if model._fitted() and row_memory.place(model) is not None:
+            row_memory.take(other, row_memory.both(model, row_memory.noted_of(found)))
+        model._replace_by(
+            other, model._with_current_options().merge(found.fitted_) if model._fitted() else found.fitted_
+        )
 
 
 def _keep_found(model: GenerativeClassifier, found: Any) -> None:
@@ -262,23 +335,34 @@ def _keep_found(model: GenerativeClassifier, found: Any) -> None:
         row_memory.replace_rows(model, row_memory.rows_of(model).add(rows))
 
 
+def _require_noted(found: GenerativeClassifier) -> None:
+    """OptionError if an engine has counted rows that the model should have noted."""
+    if row_memory.place(found) is not None and not len(row_memory.noted_of(found).w):
+        raise OptionError(
+            f"memory={found.memory!r} looks at every row, and a database counts rows where they are. Read them into a "
+            "table for fit, or use memory='sums'."
+        )
+
+
 def aligned_rows(model: GenerativeClassifier, table: Table) -> Table:
     """A table as it was given, after the columns that the model needs were found in it."""
-    aligned(table, model._held.fitted.schema, type(model).__name__)
+    aligned(table, model._state.fitted.schema, type(model).__name__)
     return table
 
 
 # --- rows that were learned before ------------------------------------------------------------
 
 
-def known_rows(model: ModelState, X: object, y: object, sample_weight: object, refusal: str) -> tuple[Rows, Fitted]:
+def rows_of_known_classes(
+    model: ModelState, X: object, y: object, sample_weight: object, refusal: str
+) -> tuple[Rows, Fitted]:
     """Rows of known classes, and their statistics. refusal: what to say of other classes."""
     fitted = model.fitted_
     with kinds_are_settled():
         rows = read_rows(
             used_categories(read_table(X)), fitted.schema, fitted.terms, fitted.sizes(), type(model).__name__, grow=True
         )
-    target = weighed(model, read_target(model._labels(y), rows.n, sample_weight))
+    target = with_class_weights(model, read_target(model._labels(y), rows.n, sample_weight))
     rows = rows.of_target(target.within(fitted.classes, refusal))
     return rows, count(rows, fitted.terms, fitted.classes)
 
@@ -300,9 +384,9 @@ def used_categories(table: Table) -> Table:
     return replace(table, columns=tuple(columns))
 
 
-def learned_rows(model: ModelState, X: object, y: object, sample_weight: object) -> Rows:
+def rows_to_subtract(model: ModelState, X: object, y: object, sample_weight: object) -> Rows:
     """Rows that the statistics hold; ForgetError if they do not."""
-    rows, given = known_rows(model, X, y, sample_weight, "No rows of class {} were learned.")
+    rows, given = rows_of_known_classes(model, X, y, sample_weight, "No rows of class {} were learned.")
     try:
         model.fitted_.subtract(given)
     except ForgetError:
@@ -315,16 +399,18 @@ def learned_rows(model: ModelState, X: object, y: object, sample_weight: object)
 
 def leave_one_out(model: ModelState, X: object, y: object, sample_weight: object) -> Floats:
     """log P(class | x) of rows that were learned, each by the model without the row."""
-    rows = learned_rows(model, X, y, sample_weight)
-    fitted, how = model._parameters(), (rows, model._prior(), model._start)
+    rows = rows_to_subtract(model, X, y, sample_weight)
+    fitted, how = model._parameters(), (rows, model._prior(), model._offset)
     return temperature.posterior(*fitted.without_only_rows(*how, *fitted.leave_one_out(*how)), model._beta)
 
 
 def temper(model: ModelState, X: object, y: object, sample_weight: object) -> None:
     """Chooses the temperature again."""
     with model._learning():
-        rows = learned_rows(model, X, y, sample_weight)
-        model._take_temperature(temperature.choose_temperature(model._parameters(), rows, model._prior(), model._start))
+        rows = rows_to_subtract(model, X, y, sample_weight)
+        model._take_temperature(
+            temperature.choose_temperature(model._parameters(), rows, model._prior(), model._offset)
+        )
         provenance.note_choices(model, model.fitted_, rows.n, "temperature")
 
 
@@ -340,19 +426,25 @@ def relearn(model: GenerativeClassifier, X: object, y: object, sample_weight: ob
                 raise OptionError("memory='rows' keeps the rows: call relearn() without any.")
             model._refit_if_stale()
             return
+        if X is None and row_memory.holds_all(model):
+            kept = row_memory.rows_of(model)
+            before = model.fitted_
+            _learn_first(model, kept.table(), kept.target(), before.classes if before.classes_fixed else None, False)
+            model.__dict__.pop("loo_log_proba_", None)  # the rows stand in another order now
+            return
         if X is None or y is None:
             raise OptionError(
                 f"memory={model.memory!r} does not keep all rows: give relearn(X, y) the rows that remain, or fit with "
                 "memory='rows'."
             )
-        rows, fitted = learned_rows(model, X, y, sample_weight), model.fitted_
+        rows, fitted = rows_to_subtract(model, X, y, sample_weight), model.fitted_
         if not are_all(fitted, rows):
             weight = count(rows, (), fitted.classes).weight.sum()
             raise OptionError(
                 f"relearn takes all rows that remain: the model has rows of a weight of {fitted.weight.sum():g}, and "
                 f"these weigh {weight:g}. fit(X, y) learns other rows."
             )
-        model._learn(X, y, sample_weight, fitted.classes if fitted.closed else None, fresh=True)
+        model._learn(X, y, sample_weight, fitted.classes if fitted.classes_fixed else None, from_scratch=True)
 
 
 def are_all(fitted: Fitted, rows: Rows) -> bool:
@@ -383,7 +475,7 @@ def balanced_weights(model: ModelState, target: Target) -> dict[object, float] |
     return dict(zip(target.classes.tolist(), share.tolist(), strict=True))
 
 
-def weighed(model: ModelState, target: Target, found: Mapping[object, float] | None = None) -> Target:
+def with_class_weights(model: ModelState, target: Target, found: Mapping[object, float] | None = None) -> Target:
     """The rows with the weights of their classes. found: those of 'balanced', if this is a fit."""
     given = model.class_weight
     if given is None:
@@ -392,10 +484,18 @@ def weighed(model: ModelState, target: Target, found: Mapping[object, float] | N
     assert isinstance(by_label, Mapping)
     share: Floats = np.array([float(by_label.get(label, 1.0)) for label in target.classes.tolist()])
     own = np.append(share, 1.0)[target.y]  # −1, no class, reads the last
-    return replace(target, w=own if target.w is None else target.w * own)
+    with np.errstate(over="ignore", under="ignore"):
+        w = own if target.w is None else target.w * own
+        total = w.sum()
+    if not total <= MAX_TOTAL_WEIGHT:
+        raise OptionError(
+            f"The weights of {len(w)} rows, with those of their classes (class_weight), add up to more than "
+            f"{MAX_TOTAL_WEIGHT:g}. Divide them all by the same number."
+        )
+    return replace(target, w=w)
 
 
-def check_named(given: object, classes: Array, all_there: bool) -> None:
+def check_class_weight_labels(given: object, classes: Array, all_there: bool) -> None:
     """OptionError if a weight is of no class, and a class has none: a label that was misspelled.
 
     all_there: no other class may come. Else only what differs from a class in its case or type is refused, since the
@@ -436,14 +536,25 @@ def decay(model: ModelState, factor: float) -> None:
         if model.memory == "rows":
             row_memory.decay(model, float(factor))
             return
-        fast_row = model._held.fast_row
-        if type(fast_row) is FastRow and fast_row.decay(float(factor)):
-            model._drop_left_out()
+        if half_life_mixture.is_auto(model):
+            half_life_mixture.decay(model, float(factor))
+        fast_row = model._state.fast_row
+        mixed = half_life_mixture.is_auto(model)
+        if type(fast_row) is FastRow and not mixed and fast_row.decay(float(factor)):
+            model._drop_leave_one_out()
         else:
-            model._keep(model._again().scale(float(factor)))
+            scaled = model._with_current_options().scale(float(factor))
+            noted = None if row_memory.place(model) is None else row_memory.noted_of(model).scale(float(factor))
+            model._estimate_and_set(scaled)
+            row_memory.take(model, noted)
 
 
-def aged(target: Target, rows: float | None) -> tuple[Target, float]:
+def _fixed(half_life: float | str | None) -> float | None:
+    """The half-life of the model's own statistics: with 'auto', as with ∞, they keep all rows."""
+    return None if half_life is None or isinstance(half_life, str) or half_life == inf else half_life
+
+
+def decay_weights(target: Target, rows: float | None) -> tuple[Target, float]:
     """Rows in their order, each with what is left of it when the last has come; and what is left of all before."""
     if rows is None:
         return target, 1.0
@@ -474,11 +585,11 @@ def learn_batches(model: Model, batches: Iterable[Any]) -> Model:
         require_given_weights(model)
         other = model.copy()
         for X, y, *w in batches:
-            other._learn(X, y, w[0] if w else None, None, fresh=not other._fitted(), later=True)
+            other._learn(X, y, w[0] if w else None, None, from_scratch=not other._fitted(), defer_estimation=True)
         if other._fitted() and model.memory == "rows":
             model.__dict__.update(other.__getstate__())
         elif other._fitted():
-            model._become(other, other.fitted_)
+            model._replace_by(other, other.fitted_)
     return model
 
 
@@ -490,19 +601,19 @@ def schema_of(model: GenerativeClassifier, X: object) -> Schema:
 
 def labels_of(target: Target, classes: object, before: Fitted | None) -> tuple[Target, bool]:
     """The rows' classes among all that there are, and whether no others may come."""
-    closed = classes is not None or (before is not None and before.closed)
+    classes_fixed = classes is not None or (before is not None and before.classes_fixed)
     declared = _declared(classes, before)
-    if closed:
+    if classes_fixed:
         unknown = target.classes[positions(target.classes, declared) < 0]
         if len(unknown):
             raise LabelError(
                 f"The target label(s) [{listing(unknown)}] in y do not exist in the initial classes "
                 f"[{listing(declared)}]."
             )
-    known = union(target.classes, declared) if closed or before is not None else target.classes
+    known = union(target.classes, declared) if classes_fixed or before is not None else target.classes
     if len(known) == 0 or (before is None and len(target.classes) == 0):
         raise LabelError("Nothing to learn from: every sample weight is zero.")
-    return target.among(known), closed
+    return target.among(known), classes_fixed
 
 
 def _declared(classes: object, before: Fitted | None) -> Array:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.errors import MergeError, OptionError
-from tallybayes.estimators import row_memory
+from tallybayes.estimators import half_life_mixture, row_memory
 from tallybayes.estimators.provenance import note_removed, removed_of
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=ModelState)
 
 
 def merge_all(models: Iterable[Model]) -> Model:
-    """Add many models, as if all their rows had been learned by one.
+    """Merge many models into the one that all their rows together give.
 
     They are merged two by two, in a tree, as they come: of an iterator no more are held at a time than the tree is
     high. Counts are the same bits in whatever order the models come: levels that all of them list first keep their
@@ -25,8 +25,8 @@ def merge_all(models: Iterable[Model]) -> Model:
     Parameters
     ----------
     models : iterable of fitted classifiers of this library
-        Of one class, on the same columns, with the same bins and structure: such as copies of one plan that learned
-        parts of the rows with ``partial_fit``.
+        Models of one class with the same columns, bins and structure, such as copies of one plan that learned
+        different rows with ``partial_fit``.
 
     Returns
     -------
@@ -68,12 +68,18 @@ def merge(model: ModelState, others: Iterable[object]) -> None:
         return
     for other in several:
         model._check_merge(other)
+        row_memory.check_same(model, other)
     theirs, spent = [other.fitted_ for other in several], _spent([model, *several])
-    with model._learning():
-        whole = model._again()
+    with model._learning(), half_life_mixture.all_or_nothing(model):
+        mixed = half_life_mixture.merged([model, *several]) if half_life_mixture.is_auto(model) else None
+        whole = model._with_current_options()
         for fitted in theirs:
             whole = whole.merge(fitted)
-        model._keep(whole)
+        noted = _noted([model, *several])
+        model._estimate_and_set(whole)
+        row_memory.take(model, noted)
+        if mixed is not None:
+            model.__dict__["_fading"] = mixed
         _take_spent(model, spent)
         _note_removed(model, several)
 
@@ -98,19 +104,39 @@ def merged(first: Model, others: Iterable[ModelState]) -> Model:
         whole_of_it = first.copy()
         _merge_rows(whole_of_it, others)
         return whole_of_it
-    again, tree, spent = first._again(), Tree(), _spent([first])
+    if half_life_mixture.is_auto(first):
+        sum_of_them, several = first.copy(), list(others)
+        if several:
+            merge(sum_of_them, several)
+        return sum_of_them
+    again, tree, spent = first._with_current_options(), Tree(), _spent([first])
     tree.add(again)
     removed: list[ModelState] = []
+    noted: list[ModelState] = [first]
     for other in others:
         first._check_merge(other)
+        row_memory.check_same(first, other)
+        noted += [other] if row_memory.place(first) is not None else []
         spent = _both(spent, _spent([other]))
         tree.add(other.fitted_)
         removed += [other] if removed_of(other) else []
-    whole = tree.total().with_terms(again.terms)
-    made = first._holding(whole, first._ready(whole))
+    whole = tree.total()
+    whole = whole.with_terms(again.reclass(whole.classes).terms)
+    made = first._with_fitted(whole, first._estimated_if_eager(whole))
+    row_memory.take(made, _noted(noted))
     _take_spent(made, spent)
     _note_removed(made, removed)
     return made
+
+
+def _noted(models: Sequence[ModelState]) -> Any:
+    """What the models keep of their rows, together."""
+    if row_memory.place(models[0]) is None:
+        return None
+    whole = models[0].copy()
+    for other in models[1:]:
+        row_memory.take(whole, row_memory.both(whole, row_memory.noted_of(other)))
+    return row_memory.noted_of(whole)
 
 
 def _note_removed(model: ModelState, others: Iterable[ModelState]) -> None:

@@ -22,31 +22,31 @@ SHOWN = 50  # columns of a summary
 
 
 class NaiveBayes(GenerativeClassifier):
-    """Naive Bayes for real tables: P(class | x) ∝ P(class) Π_j P(x_j | class).
+    """Naive Bayes for mixed tables, with a distribution per column: P(class | x) ∝ P(class) Π_j P(x_j | class).
 
     Parameters
     ----------
     distributions : None, str, Distribution or dict, default=None
-        None chooses by kind: categorical → 'categorical', binary → 'bernoulli', count → 'poisson', text → 'words', and
-        for each real column what tells the class best: 'gaussian', 'log-gaussian', 'poisson', 'mdl' or 'kernel', by
-        leave-one-out on some of the first rows (``summary()`` says what and why). A sparse matrix of whole counts
-        is 'multinomial'. One name (or instance) is for all numeric columns; 'gaussian' is the quickest. A dict goes
-        from column or kind to distribution, as in ``{"income": "kernel", "real": "mdl"}``; 'auto' chooses there. A
-        column that is given 'words' is text.
+        Distribution of the columns. None chooses by kind: categorical → 'categorical', binary → 'bernoulli', count →
+        'poisson', text → 'words', and for each real column the one with the best leave-one-out log-loss on a sample
+        of the first rows: 'gaussian', 'log-gaussian', 'poisson', 'mdl' or 'kernel' (see ``summary()``). A sparse
+        matrix of whole counts is 'multinomial'. One name or instance applies to all numeric columns; 'gaussian' is
+        the fastest. A dict maps a column or a kind to a distribution, as in ``{"income": "kernel", "real": "mdl"}``;
+        'auto' selects as None does. A column with 'words' is text.
     schema : None, str, dict or Schema, default=None
-        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
-        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
-        model makes this one use the same levels and bins.
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as
+        ``{"zip": "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The
+        ``schema_`` of another model makes this one use the same levels and bins.
     alpha : float, default=1.0
-        Laplace's correction for counts.
+        Laplace smoothing for counts.
     ddof : {0, 1}, default=0
         Gaussian variances divide by n (0) or n − 1 (1).
     variance : {'own', 'shared'}, default='own'
         Whether each class has its own Gaussian variance, or all share one (the posterior is then a logistic
         regression).
     var_smoothing : float or 'auto', default=1e-9
-        This part of a feature's overall variance is added to its variances; 'auto': as much as leave-one-out log-loss
-        finds best on the first rows.
+        Share of a feature's overall variance that is added to its variances. 'auto': chosen by leave-one-out log-loss
+        on the first rows.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
         is in the order of ``classes_``; a dict or a Series goes by label.
@@ -58,20 +58,23 @@ class NaiveBayes(GenerativeClassifier):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
-    half_life : float, default=None
+    half_life : float or 'auto', default=None
         For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
-        the order in which they are learned, whatever their weight. None: no decay.
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
     var_smoothing_ : float
-        The smoothing in use, as given or as leave-one-out has chosen.
+        The smoothing in use, given or chosen by leave-one-out.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -90,6 +93,10 @@ class NaiveBayes(GenerativeClassifier):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -100,6 +107,11 @@ class NaiveBayes(GenerativeClassifier):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    BayesClassifier : A stacked ensemble, more accurate on most tables.
+    TAN : Each column may depend on another.
 
     Examples
     --------
@@ -124,7 +136,7 @@ class NaiveBayes(GenerativeClassifier):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -187,26 +199,26 @@ class NaiveBayes(GenerativeClassifier):
             "other": self.unseen == "other",
         }
 
-    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:
+    def _select_distributions(self, table: Table, schema: Schema, target: Target) -> Schema:
         options = self._options()
         return choose(table, schema, to_choose(schema, self.distributions, options), options, target)
 
-    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+    def _make_terms(self, schema: Schema) -> tuple[Term, ...]:
         return assign(schema, self.distributions, self._options())
 
-    def _settles_on_rows(self, schema: Schema) -> bool:
-        return bool(to_choose(schema, self.distributions, self._options())) or super()._settles_on_rows(schema)
+    def _chooses_on_rows(self, schema: Schema) -> bool:
+        return bool(to_choose(schema, self.distributions, self._options())) or super()._chooses_on_rows(schema)
 
     _structure_name = "variance smoothing"
 
     def _has_structure(self) -> bool:
         return isinstance(self.var_smoothing, str)
 
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+    def _select_structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         return var_smoothing.choose(self, fitted, rows) if isinstance(self.var_smoothing, str) else fitted
 
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
-        terms = super()._choose_again(fitted)
+    def _terms_for_update(self, fitted: Fitted) -> tuple[Term, ...]:
+        terms = super()._terms_for_update(fitted)
         return var_smoothing.chosen_again(terms, fitted) if isinstance(self.var_smoothing, str) else terms
 
     @property

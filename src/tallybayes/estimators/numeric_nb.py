@@ -34,8 +34,8 @@ class GaussianNB(GenerativeClassifier):
         Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
         is in the order of ``classes_``; a dict or a Series goes by label.
     var_smoothing : float or 'auto', default=1e-9
-        This part of each feature's own overall variance is added to its variances; 'auto': as much as leave-one-out
-        log-loss finds best on the first rows.
+        Share of each feature's overall variance that is added to its variances. 'auto': chosen by leave-one-out
+        log-loss on the first rows.
     ddof : {0, 1}, default=0
         Gaussian variances divide by n (0) or n − 1 (1).
     variance : {'own', 'shared'}, default='own'
@@ -46,15 +46,18 @@ class GaussianNB(GenerativeClassifier):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
-    half_life : float, default=None
+    half_life : float or 'auto', default=None
         For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
-        the order in which they are learned, whatever their weight. None: no decay.
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -63,11 +66,11 @@ class GaussianNB(GenerativeClassifier):
     var_ : ndarray of shape (n_classes, n_features)
         The variance of each class and feature, smoothing included.
     epsilon_ : ndarray of shape (n_features,)
-        What var_smoothing adds to the variances of each feature.
+        Variance added to each feature by var_smoothing.
     class_prior_ : ndarray of shape (n_classes,)
         The class prior in use.
     var_smoothing_ : float
-        The smoothing in use, as given or as leave-one-out has chosen.
+        The smoothing in use, given or chosen by leave-one-out.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -86,6 +89,10 @@ class GaussianNB(GenerativeClassifier):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -96,6 +103,11 @@ class GaussianNB(GenerativeClassifier):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    NaiveBayes : For mixed tables.
+    LinearDiscriminantAnalysis : Models correlations between columns.
 
     Examples
     --------
@@ -116,7 +128,7 @@ class GaussianNB(GenerativeClassifier):
         variance: str = "own",
         tempered: bool = False,
         class_weight: object = None,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -144,11 +156,11 @@ class GaussianNB(GenerativeClassifier):
     def _has_structure(self) -> bool:
         return isinstance(self.var_smoothing, str)
 
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+    def _select_structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         return var_smoothing.choose(self, fitted, rows) if isinstance(self.var_smoothing, str) else fitted
 
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
-        terms = super()._choose_again(fitted)
+    def _terms_for_update(self, fitted: Fitted) -> tuple[Term, ...]:
+        terms = super()._terms_for_update(fitted)
         return var_smoothing.chosen_again(terms, fitted) if isinstance(self.var_smoothing, str) else terms
 
     @property
@@ -180,12 +192,12 @@ class GaussianNB(GenerativeClassifier):
 
 
 class PoissonNB(GenerativeClassifier):
-    """Poisson naive Bayes for counts: each class has its rate for each feature.
+    """Poisson naive Bayes, for counts: a rate per class and feature.
 
     Parameters
     ----------
     alpha : float or array (features,), default=1.0
-        Adds this many rows with the feature's overall mean to each class.
+        Smoothing: number of rows with the feature's overall mean that are added to each class.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
         is in the order of ``classes_``; a dict or a Series goes by label.
@@ -194,15 +206,18 @@ class PoissonNB(GenerativeClassifier):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
-    half_life : float, default=None
+    half_life : float or 'auto', default=None
         For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
-        the order in which they are learned, whatever their weight. None: no decay.
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -226,6 +241,10 @@ class PoissonNB(GenerativeClassifier):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -236,6 +255,11 @@ class PoissonNB(GenerativeClassifier):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    MultinomialNB : For word counts.
+    NaiveBayes : For mixed tables.
 
     Examples
     --------
@@ -251,7 +275,7 @@ class PoissonNB(GenerativeClassifier):
         priors: object = None,
         tempered: bool = False,
         class_weight: object = None,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -287,13 +311,12 @@ class PoissonNB(GenerativeClassifier):
 
 
 class KernelNB(GenerativeClassifier):
-    """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
+    """Kernel naive Bayes: a kernel density per class and feature, for numbers that are not normal.
 
     Parameters
     ----------
     bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
-        How wide the kernel of each value is. 'silverman' is R's nrd0. A number is in units of the feature's overall
-        standard deviation.
+        Bandwidth rule; 'silverman' is R's nrd0. A number is in units of the feature's overall standard deviation.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Class prior. None: class frequencies; 'laplace': frequencies with add-one smoothing; 'uniform': equal. An array
         is in the order of ``classes_``; a dict or a Series goes by label.
@@ -302,15 +325,18 @@ class KernelNB(GenerativeClassifier):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
-    half_life : float, default=None
+    half_life : float or 'auto', default=None
         For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
-        the order in which they are learned, whatever their weight. None: no decay.
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
@@ -334,6 +360,10 @@ class KernelNB(GenerativeClassifier):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -344,6 +374,15 @@ class KernelNB(GenerativeClassifier):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    GaussianNB : For columns that are nearly normal.
+    NaiveBayes : Selects a distribution per column.
+
+    References
+    ----------
+    * John and Langley (1995), Estimating continuous distributions in Bayesian classifiers. UAI.
 
     Examples
     --------
@@ -360,7 +399,7 @@ class KernelNB(GenerativeClassifier):
         priors: object = None,
         tempered: bool = False,
         class_weight: object = None,
-        half_life: float | None = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:

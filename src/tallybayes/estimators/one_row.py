@@ -11,59 +11,66 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tallybayes import _core
 from tallybayes.data.expansion import expand_row
 from tallybayes.errors import TableError
+from tallybayes.estimators import half_life_mixture
 from tallybayes.estimators.provenance import note_removed
+from tallybayes.estimators.row_memory import place
 from tallybayes.model.fast_row import FastRow, open_fast_row
 
 if TYPE_CHECKING:
     from tallybayes.estimators.base import GenerativeClassifier
-    from tallybayes.estimators.state import Held
+    from tallybayes.estimators.state import LearnedState
 
 COMPILED = "compiled"
 KEEPS_ROWS = "memory='rows' keeps each row, and fits again before the next prediction"
+WHOLE_ROWS = "networks and kernel densities compiled for one row count whole rows, and with half_life they fade"
 MOST_WEIGHT = 1e10  # a row of more goes through a table, which looks out for overflow; also in cpp/bind/one_row.cpp
 
 
 def learn_locked(model: GenerativeClassifier, row: Any, y: object, sample_weight: float) -> None:
     """A row that is not usual, or came while somebody had the lock; after it others may do without."""
     with model._learning():
-        held: Held | None = model.__dict__.get("_held")
+        held: LearnedState | None = model.__dict__.get("_state")
         given, row = _both_forms(held, row)
         w = sample_weight if model.class_weight is None else _weight_of(model, y, sample_weight)
         fast_row = _fast_row_for(model, y, w)
-        if (
-            held is not None
-            and fast_row is not None
-            and type(row) is dict
-            and fast_row.learn(row, y, w, model.half_life)
-        ):
-            model._drop_left_out()  # it was of other rows
+        if held is not None and fast_row is not None and type(row) is dict and _learned(model, fast_row, row, y, w):
+            model._drop_leave_one_out()  # it was of other rows
             fast_row.let_in(held.plain)
             return
         model.partial_fit([given], [y], sample_weight=_weights(sample_weight))
-        model._drop_left_out()  # a first row that chose a temperature
-        if model.memory != "rows":
+        model._drop_leave_one_out()  # a first row that chose a temperature
+        if place(model) is None:
             opened(model)
+
+
+def _learned(model: GenerativeClassifier, fast_row: FastRow, row: dict[str, Any], y: object, w: float) -> bool:
+    if half_life_mixture.is_auto(model):
+        half_life_mixture.attach(model, fast_row)
+    else:
+        half_life_mixture.detach(model)
+    return bool(fast_row.learn(row, y, w, model.half_life))
 
 
 def forget_one(model: GenerativeClassifier, row: Any, y: object, sample_weight: float) -> None:
     """Removes one row that was learned."""
     with model._learning():
-        given, row = _both_forms(model.__dict__.get("_held"), row)
+        given, row = _both_forms(model.__dict__.get("_state"), row)
         w = sample_weight if model.class_weight is None else _weight_of(model, y, sample_weight)
-        fast_row = _fast_row_for(model, y, w)
+        fast_row = None if half_life_mixture.is_auto(model) else _fast_row_for(model, y, w)
         if fast_row is not None and type(row) is dict and fast_row.forget(row, y, w):
             if "loo_log_proba_" in model.__dict__:
-                model._drop_left_out()
+                model._drop_leave_one_out()
             note_removed(model, w)
             return
         model.forget([given], [y], sample_weight=_weights(sample_weight))
-        if model.memory != "rows":
+        if place(model) is None:
             opened(model)
 
 
-def proba_through_table(model: GenerativeClassifier, held: Held, row: Any, proba: Any) -> dict[Any, float]:
+def proba_through_table(model: GenerativeClassifier, held: LearnedState, row: Any, proba: Any) -> dict[Any, float]:
     """P(label | row) of a row that the fast path does not take as it is."""
     given: object = row
     if type(row) is not dict or not held.plain:
@@ -71,17 +78,23 @@ def proba_through_table(model: GenerativeClassifier, held: Held, row: Any, proba
         read: dict[Any, float] | None = None if proba is None else proba(row)
         if read is not None:
             return read
+    if half_life_mixture.is_auto(model):
+        mixture = half_life_mixture.predictor(model)
+        return dict(zip(mixture.fitted.classes.tolist(), mixture.predict([given], "proba")[0].tolist(), strict=True))
     predictor = model.predictor_
     own = predictor.row_proba(row) if type(row) is dict and held.plain else None
-    (found,) = predictor.answer(predictor.read([given]), "proba").tolist() if own is None else (own.tolist(),)
+    (found,) = predictor.predict_rows(predictor.read([given]), "proba").tolist() if own is None else (own.tolist(),)
     return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
 
 
 def why(model: GenerativeClassifier) -> str:
     """'compiled', or why one row takes longer than microseconds."""
-    fast_row = model._held.fast_row or opened(model)
+    fast_row = opened(model)
     if isinstance(fast_row, str):
         return fast_row
+    whole = any(isinstance(part, _core.FastNetwork | _core.FastKernel) for part in fast_row.parts)
+    if whole and model.half_life not in (None, np.inf):
+        return WHOLE_ROWS
     if "temperature_" in model.__dict__:
         return "learn_one is compiled; the temperature of a tempered model needs predict_proba"
     return COMPILED
@@ -94,16 +107,21 @@ def opened(model: GenerativeClassifier) -> FastRow | str:
             return "the model has no rows"
         if model.memory == "rows":
             return KEEPS_ROWS
+        if place(model) is not None:
+            return f"memory={model.memory!r} notes each row"
         if "privacy_loss_" in model.__dict__:
             return "its counts have noise: it learns and forgets no rows"
         if model.__dict__.get("_given_parameters"):
             return "the model was made from given parameters"
-        if model._held.fast_row is None:
-            model._held.fast_row = open_fast_row(model._parameters(), model._prior(), model._learning())
-        return model._held.fast_row
+        if model._state.fast_row is None:
+            model._state.fast_row = open_fast_row(model._parameters(), model._prior(), model._learning())
+        fast_row = model._state.fast_row
+        if half_life_mixture.is_auto(model) and isinstance(fast_row, FastRow):
+            return half_life_mixture.attach(model, fast_row)
+        return fast_row
 
 
-def _both_forms(held: Held | None, row: Any) -> tuple[object, Any]:
+def _both_forms(held: LearnedState | None, row: Any) -> tuple[object, Any]:
     """A row as a table reads it, which knows which parts of a date are numbers; and as the fast path does."""
     if type(row) is dict and held is not None and held.plain:
         return row, row
@@ -117,7 +135,7 @@ def _both_forms(held: Held | None, row: Any) -> tuple[object, Any]:
 
 def _fast_row_for(model: GenerativeClassifier, y: object, w: object) -> FastRow | None:
     """The fast path, if there is one and these look like a label and a weight."""
-    held: Held | None = model.__dict__.get("_held")
+    held: LearnedState | None = model.__dict__.get("_state")
     if held is None or type(held.fast_row) is not FastRow or y is None:
         return None
     return held.fast_row if isinstance(w, (float, int)) and 0 < w <= MOST_WEIGHT else None

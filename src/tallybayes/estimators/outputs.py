@@ -16,7 +16,7 @@ from tallybayes.structure.graph import Edge, parents_of
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.lazy_imports import nw
 
-MOST = 100_000  # combinations of labels
+MAX_COMBINATIONS = 100_000  # combinations of labels
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Outputs:
         arrows : sequence of (str, str)
             Which target depends on which.
         alpha : float
-            What is added to each count, where arrows are given: Laplace's correction.
+            What is added to each count, where arrows are given: Laplace smoothing.
 
         Returns
         -------
@@ -249,10 +249,10 @@ def find_outputs(targets: Sequence[str], columns: Sequence[Array], n: int, class
         source = column if declared is None else declared[t]
         labels.append(read_labels(source, n if declared is None else len(source))[1])
     found = Outputs(tuple(targets), tuple(labels))
-    if found.K > MOST:
+    if found.K > MAX_COMBINATIONS:
         raise OptionError(
-            f"The targets have {found.K:,} combinations of labels; at most {MOST:,} are answered for at once. Use "
-            "fewer targets in one network."
+            f"The targets have {found.K:,} combinations of labels; at most {MAX_COMBINATIONS:,} are answered for at "
+            "once. Use fewer targets in one network."
         )
     return found
 

@@ -17,9 +17,11 @@ AUTO = "auto"
 BALANCED = "balanced"
 MEMORIES = {
     "sums": "'sums' (statistics alone)",
+    "hashes": "'hashes' (and a hash of each row)",
     "sample": "'sample' (and a bounded sample of rows)",
     "rows": "'rows' (all rows)",
 }
+SUMS = ("sums", "hashes")  # memories that hold no row
 # options that may be arrays, tables or objects: each is read, or refused, where it is used
 STRUCTURED = frozenset(
     (
@@ -52,8 +54,12 @@ def check_shared(model: ModelState) -> None:
         raise OptionError(f"verbose must be True or False; got {brief(model.verbose)}.")
     _check_class_weight(model.class_weight)
     rows = model.half_life
-    if rows is not None and (not is_number(rows) or rows < 1):
-        raise OptionError(f"half_life must be None or a number of rows of at least 1; got {brief(rows)}.")
+    auto = isinstance(rows, str) and rows == AUTO
+    forever = isinstance(rows, float) and rows == float("inf")
+    if rows is not None and not auto and not forever and (not is_number(rows) or float(rows) < 1):
+        raise OptionError(f"half_life must be None, 'auto' or a number of rows of at least 1; got {brief(rows)}.")
+    if auto and model.tempered:
+        raise OptionError("tempered=True chooses one temperature, and half_life='auto' mixes several models. Set one.")
     _check_memory(model)
 
 
@@ -62,12 +68,11 @@ def _check_memory(model: ModelState) -> None:
     memory = model.memory
     if not isinstance(memory, str) or memory not in model._memories:
         allowed = ", ".join(MEMORIES[m] for m in model._memories)
-        why = " Only a BayesClassifier chooses on a sample of its rows." if memory == "sample" else ""
-        raise OptionError(f"memory of {type(model).__name__} must be {allowed}; got {brief(memory)}.{why}")
-    if memory == "rows" and model.half_life is not None:
+        raise OptionError(f"memory of {type(model).__name__} must be {allowed}; got {brief(memory)}.")
+    if memory != "sums" and model.half_life is not None:
         raise OptionError(
-            "memory='rows' keeps rows without their order, and half_life makes older ones count less. Set one of them "
-            "to its default, or call decay(factor), which scales the weights of the rows that are kept."
+            f"memory={memory!r} keeps rows or their hashes without their order, and half_life makes older ones count "
+            "less. Set one of them to its default, or call decay(factor), which scales the weights of all rows."
         )
 
 

@@ -22,7 +22,7 @@ Model = TypeVar("Model", bound="GenerativeClassifier")
 
 @dataclass(frozen=True, repr=False)
 class PriorShift:
-    """What adapt_prior found: the class shares of unlabelled rows, and whether they moved. Print it.
+    """Result of `adapt_prior`: the class shares of unlabelled rows, and a test of whether they changed. Print it.
 
     Parameters
     ----------
@@ -33,26 +33,35 @@ class PriorShift:
     prior : ndarray of shape (n_classes,)
         The class shares of the unlabelled rows.
     old_prior : ndarray of shape (n_classes,)
-        The class prior of the model that was asked.
+        The class prior of the original model.
     standard_error : ndarray of shape (n_classes,)
-        Of prior, as far as p(x | class) is known.
+        Standard error of prior, given p(x | class).
     loglik : ndarray of shape (n_iter + 1,)
         The log-likelihood at each step of EM, the first under the old prior.
     statistic : float
         The likelihood ratio.
     p_value : float
-        Of the hypothesis that nothing moved.
+        p-value of the hypothesis that the prior did not change.
     n_iter : int
-        How many steps EM took.
+        Number of EM iterations.
     n_rows : int
-        Rows that some class with a prior above 0 can explain; the others say nothing.
+        Number of rows that are possible under some class with a prior above 0.
     converged : bool
-        Whether the log-likelihood came within tol of its top.
+        Whether the log-likelihood is within tol of its maximum.
 
     Attributes
     ----------
     model, classes, prior, old_prior, standard_error, loglik, statistic, p_value, n_iter, n_rows, converged
         As above.
+
+    See Also
+    --------
+    SemiSupervised : Also learns from the unlabelled rows.
+
+    References
+    ----------
+    * Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a priori
+      probabilities. Neural Computation 14.
 
     Examples
     --------
@@ -109,7 +118,7 @@ def with_prior(model: Model, priors: object) -> Model:
     with model._learning():  # two looks at one model
         fitted, learned = model._parameters(), model.fitted_
     found = log_prior(fitted.weight, fitted.classes, priors)
-    other = model._holding(learned, replace(fitted, log_prior=found))
+    other = model._with_fitted(learned, replace(fitted, log_prior=found))
     kept = plain(priors)
     kept = kept if kept is None or isinstance(kept, str | dict) else np.array(kept)
     if hasattr(model, "class_prior"):  # scikit-learn's discrete naive Bayes: fit_prior=False would be uniform
@@ -126,10 +135,10 @@ def adapt_prior(model: GenerativeClassifier, X: object, tol: float, max_iter: in
     if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
         raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(max_iter)}.")
     predictor, weight = model.predictor_, model.fitted_.weight
-    start = predictor.start
+    start = predictor.offset
     old = np.exp(start - start.max())
     old /= old.sum()
-    scores: Floats = predictor.answer(predictor.read(X), "joint", np.zeros(len(old)))
+    scores: Floats = predictor.predict_rows(predictor.read(X), "joint", np.zeros(len(old)))
     alive = old > 0
     L, offset = _likelihoods(scores[:, alive])
     found = class_shares.fit_shares(L, old[alive], np.zeros(int(alive.sum())), tol, max_iter)

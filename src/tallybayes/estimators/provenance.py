@@ -81,6 +81,8 @@ def choices(model: ModelState) -> dict[str, str]:
         found[what] = RELEARN
     if "temperature_" in vars(model):
         found["temperature"] = TEMPER
+    if row_memory.holds_all(model):  # the model has the rows for it
+        return dict.fromkeys(found, "relearn()")
     return found
 
 

@@ -26,12 +26,12 @@ from tallybayes.model.rows import read_rows
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.lazy_imports import nw
 
-NOTHING = 1e-30  # a share of a row that is as good as none
-IMPOSSIBLE = -1e9  # the log density of a row that no class can explain: worse than any, and yet a number
+NEGLIGIBLE_SHARE = 1e-30  # a share of a row that is as good as none
+LOG_IMPOSSIBLE = -1e9  # the log density of a row that no class can explain: worse than any, and yet a number
 
 
 class SemiSupervised(Wrapper):
-    """Semi-supervised learning by EM (Nigam et al. 2000): unlabelled rows count in each class by its posterior.
+    """Semi-supervised learning by EM (Nigam et al. 2000), for few labels and many unlabelled rows.
 
     It maximises  Σ_labelled log P(x, y) + λ Σ_unlabelled log p(x) + log prior of the parameters;  the prior is that of
     alpha (Laplace smoothing is a Dirichlet prior). With maximum-likelihood or smoothed estimates every EM step
@@ -46,40 +46,49 @@ class SemiSupervised(Wrapper):
     Parameters
     ----------
     estimator : an estimator of this library
-        Cloned. ComplementNB and BayesClassifier are refused: their rules are no densities.
+        The classifier; it is cloned. ComplementNB and BayesClassifier are refused, because they define no density.
     unlabelled : label, default=None
-        The mark of a row without a label, such as −1. None, NaN and NA are always such marks.
+        Label that marks an unlabelled row, such as −1. None, NaN and NA always do.
     weight : float between 0 and 1, default=1.0
-        λ, how much an unlabelled row counts beside a labelled one. Less protects against a model that is wrong.
+        Weight λ of an unlabelled row. A smaller weight protects against a wrong model.
     max_iter : int, default=100
-        How many steps EM takes at most; if they are not enough, a ConvergenceWarning says so.
+        Maximum number of EM iterations; beyond it a ConvergenceWarning is given.
     tol : float, default=1e-6
-        Stop when a step raises the mean over rows of what is climbed by less.
+        Stop when an iteration raises the objective, as a mean over rows, by less.
     n_classes : int, default=None
         Number of components of a mixture, for rows without any label: ``fit(X)``. Its classes are 0, 1, ….
     n_init : int, default=5
-        How many starts a mixture has; used with n_classes only.
+        Number of starts of a mixture; used with n_classes only.
     random_state : int, RandomState or None, default=0
-        What the starts are drawn with; used with n_classes only.
+        Seed of the starts; used with n_classes only.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator; its tally holds the labelled rows and the shares of the others.
+        The fitted estimator, with expected counts of the unlabelled rows.
     loglik_ : ndarray of shape (n_iter_,)
-        What is climbed after each step; it never falls.
+        The objective after each iteration; it never decreases.
     n_iter_ : int
-        How many steps were taken.
+        Number of iterations.
     converged_ : bool
-        Whether EM came to rest before max_iter.
+        Whether EM converged before max_iter.
     bic_ : float
-        With n_classes: −2 Σ log p(x) + (number of parameters) log n, the less the better.
+        With n_classes: −2 Σ log p(x) + (number of parameters) log n; lower is better.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, where the table has names.
+
+    See Also
+    --------
+    PriorShift : Estimates only the class shares of unlabelled rows.
+
+    References
+    ----------
+    * Nigam, McCallum, Thrun and Mitchell (2000), Text classification from labeled and unlabeled documents using
+      EM. Machine Learning 39.
 
     Examples
     --------
@@ -171,11 +180,10 @@ class SemiSupervised(Wrapper):
 
     def _fit_mixture(self, X: object, y: object, sample_weight: object) -> Self:
         """EM from no label: the best of several starts."""
-        K = self.n_classes
-        if not isinstance(K, int | np.integer) or isinstance(K, bool) or K < 1:
-            raise OptionError(f"n_classes must be a whole number of at least 1; got {brief(K)}.")
-        if not isinstance(self.n_init, int | np.integer) or isinstance(self.n_init, bool) or self.n_init < 1:
-            raise OptionError(f"n_init must be a whole number of at least 1; got {brief(self.n_init)}.")
+        K: Any = self.n_classes
+        for name, value in (("n_classes", K), ("n_init", self.n_init)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise OptionError(f"{name} must be a whole number of at least 1; got {brief(value)}.")
         if self.estimator.tempered or self.estimator.class_weight is not None or self.weight != 1:
             raise OptionError("tempered=True, class_weight and weight need labels: leave them out with n_classes.")
         table = read_table(X)
@@ -188,7 +196,7 @@ class SemiSupervised(Wrapper):
             raise OptionError(f"A mixture of {K} components needs at least {K} rows; got {len(there)}.")
         rng, best = random_of(self.random_state), None
         for _ in range(int(self.n_init)):
-            labels, some = _start(X, table.n, there, int(K), rng)
+            labels, some = _initial_labels(X, table.n, there, int(K), rng)
             first = clone(self.estimator).fit(X, labels, np.where(some, w, 0.0))
             _check_density(first)
             nobody, everybody = np.full(table.n, -1, dtype=np.int32), w > 0
@@ -200,7 +208,7 @@ class SemiSupervised(Wrapper):
         assert best is not None
         self.estimator_, self.loglik_, self.converged_ = best
         self.n_iter_ = len(self.loglik_)
-        density = np.where(w > 0, w * np.maximum(self.estimator_.score_samples(X), IMPOSSIBLE), 0.0).sum()
+        density = np.where(w > 0, w * np.maximum(self.estimator_.score_samples(X), LOG_IMPOSSIBLE), 0.0).sum()
         self.bic_ = float(-2 * density + count_parameters(self.estimator_.predictor_.fitted) * np.log(w.sum()))
         if not self.converged_:
             warn(f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.", ConvergenceWarning)
@@ -330,7 +338,7 @@ def _check_density(model: GenerativeClassifier) -> None:
             raise OptionError(refusal)
 
 
-def _start(
+def _initial_labels(
     X: object, n: int, there: NDArray[np.intp], K: int, rng: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """A class of each row, and which rows start with it: k-means on numeric columns; without any, random rows."""
@@ -429,14 +437,14 @@ class _Climb:
             predictor = predictor.with_options(predictor.options._replace(unseen="ignore"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenCategoryWarning)
-            found: Floats = predictor.answer(self.rows, "joint")
+            found: Floats = predictor.predict_rows(self.rows, "joint")
         return found
 
     def shares(self, joint: Floats) -> Floats:
         """P(class | x); the prior where no class can explain the row."""
-        rows = np.where(np.isfinite(joint).any(axis=1, keepdims=True), joint, self.first.predictor_.start)
+        rows = np.where(np.isfinite(joint).any(axis=1, keepdims=True), joint, self.first.predictor_.offset)
         P = np.exp(rows - logsumexp(rows, axis=1, keepdims=True))
-        P[P < NOTHING] = 0.0
+        P[P < NEGLIGIBLE_SHARE] = 0.0
         return np.asarray(P)
 
     def counted(self, P: Floats) -> GenerativeClassifier:
@@ -446,21 +454,21 @@ class _Climb:
             w = self.share * self.w * P[:, k]
             y = np.where(self.open & (w > 0), k, -1).astype(np.int32)
             total = total.add(count(self.rows.labelled(y, w), total.terms, total.classes))
-        return self.first._holding(total)
+        return self.first._with_fitted(total)
 
     def height(self, model: GenerativeClassifier, joint: Floats) -> float:
         """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""
-        start = model.predictor_.start
+        start = model.predictor_.offset
         # a class ruled out stays so; a row of weight 0 is absent, and 0 · −inf no number
         rows = np.flatnonzero((self.codes >= 0) & (self.w > 0) & (start[self.codes] > -np.inf))
         labelled = self.w[rows] @ joint[rows, self.codes[rows]]
-        evidence = np.maximum(logsumexp(joint[self.open], axis=1), IMPOSSIBLE)
+        evidence = np.maximum(logsumexp(joint[self.open], axis=1), LOG_IMPOSSIBLE)
         return float(labelled + self.share * (self.w[self.open] @ evidence) + penalty(model))
 
 
 def penalty(model: GenerativeClassifier) -> float:
     """The log prior that the smoothing of a model stands for, up to a constant: EM climbs it with the likelihood."""
     predictor, asked = model.predictor_, model._prior()
-    of_classes = float(predictor.start.sum()) if isinstance(asked, str) and asked == "laplace" else 0.0
+    of_classes = float(predictor.offset.sum()) if isinstance(asked, str) and asked == "laplace" else 0.0
     priors = [(capability(t.distribution, LogPrior), t) for t in predictor.fitted.terms]
     return of_classes + sum(0.0 if d is None else d.log_prior_density(t.statistics, t.params) for d, t in priors)

@@ -18,9 +18,10 @@ from tallybayes.distributions.networks.family_network import FamilyNetwork
 from tallybayes.distributions.networks.joint_counts import GRID
 from tallybayes.distributions.networks.joint_statistics import JointParams
 from tallybayes.distributions.univariate.categorical import Categorical
-from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing
+from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing, require_scores
+from tallybayes.estimators import row_memory
 from tallybayes.estimators.base import GenerativeClassifier
-from tallybayes.estimators.learning import are_all, weighed
+from tallybayes.estimators.learning import are_all, with_class_weights
 from tallybayes.estimators.provenance import note_choices
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
@@ -62,7 +63,7 @@ class NetworkClassifier(GenerativeClassifier):
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha, "method": self.cuts, "bins": self.bins}
 
-    def _settles_on_rows(self, schema: Schema) -> bool:
+    def _chooses_on_rows(self, schema: Schema) -> bool:
         known = self.schema.cuts if isinstance(self.schema, Schema) else {}
         bins = self.cuts is not None and any(kind in CUT and j not in known for j, kind in enumerate(schema.kinds))
         return self.tempered or bins or self._chooses_parents()
@@ -82,7 +83,7 @@ class NetworkClassifier(GenerativeClassifier):
         """How many columns the largest tables have whose columns are not named one by one; None: all are named."""
         return None
 
-    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:
+    def _select_distributions(self, table: Table, schema: Schema, target: Target) -> Schema:
         together = self._together()
         if together is None or isinstance(self.schema, Schema):  # what it says was settled before
             return schema
@@ -134,13 +135,13 @@ class LearnedNetwork(NetworkClassifier):
     def _together(self) -> int:
         return 2
 
-    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+    def _make_terms(self, schema: Schema) -> tuple[Term, ...]:
         columns, reals = self._columns(schema)
         return self._with_apart(schema, FamilyNetwork(order=2, reals=reals, **self._options()), columns)
 
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+    def _terms_for_update(self, fitted: Fitted) -> tuple[Term, ...]:
         """The structure as it was chosen, with the smoothing as it is asked for now."""
-        asked, options = self._choose(fitted.schema), self._options()
+        asked, options = self._make_terms(fitted.schema), self._options()
         if [type(t.distribution) for t in asked] != [type(t.distribution) for t in fitted.terms]:
             return asked
         return tuple(
@@ -150,7 +151,7 @@ class LearnedNetwork(NetworkClassifier):
             for had, now in zip(fitted.terms, asked, strict=True)
         )
 
-    def _structure(self, fitted: Fitted, rows: Rows | None) -> Fitted:
+    def _select_structure(self, fitted: Fitted, rows: Rows | None) -> Fitted:
         self._check_role(fitted.schema)
         term = network_term(fitted)
         if term is None:
@@ -202,7 +203,7 @@ class LearnedNetwork(NetworkClassifier):
         OptionError
             If the choice needs rows, or counts that were not kept.
         """
-        if self.memory == "rows":
+        if self.memory == "rows" or (X is None and row_memory.holds_all(self)):
             return super().relearn(X, y, sample_weight)
         with self._learning():
             self._check_options()
@@ -212,13 +213,13 @@ class LearnedNetwork(NetworkClassifier):
                 refusal = "relearn takes rows among those learned: these have the label(s) {}."
                 rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
                 rows = rows.of_target(
-                    weighed(self, read_target(y, rows.n, sample_weight)).within(fitted.classes, refusal)
+                    with_class_weights(self, read_target(y, rows.n, sample_weight)).within(fitted.classes, refusal)
                 )
                 if not (rows.classes_of_rows >= 0).any():
                     raise LabelError("relearn takes rows among those learned: these have no weight at all.")
                 if are_all(fitted, rows):
                     return super().relearn(X, y, sample_weight)
-            self._keep(self._structure(replace(fitted, log_prior=None), rows))
+            self._estimate_and_set(self._select_structure(replace(fitted, log_prior=None), rows))
             used = int(fitted.weight.sum()) if rows is None else int((rows.classes_of_rows >= 0).sum())
             note_choices(self, fitted, used, self._chosen_on_rows())
         return self
@@ -235,11 +236,11 @@ class TAN(LearnedNetwork):
     Parameters
     ----------
     root : 'auto' or a column, default='auto'
-        Where the arrows start. 'auto': the column that tells most about the class; ``root_`` says which.
+        Root of the tree. 'auto': the column with the largest mutual information with the class; see ``root_``.
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
-        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
-        model makes this one use the same levels and bins.
+        "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The ``schema_`` of
+        another model makes this one use the same levels and bins.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
         back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
@@ -262,20 +263,25 @@ class TAN(LearnedNetwork):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
     graph_ : Graph
-        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
+        The network: parents of each column. Print it, or use ``networkx.DiGraph(model.graph_.edges)``.
     root_ : str
-        The column that depends on the class alone; None where all columns stay real or stand apart, which leaves no
-        tree.
+        The column that depends on the class alone; None if no discrete column takes part.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -294,6 +300,10 @@ class TAN(LearnedNetwork):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -304,6 +314,16 @@ class TAN(LearnedNetwork):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    AODE : Averages over all parents; no structure to learn.
+    KDB : Up to k parents.
+    BayesNetwork : A given graph.
+
+    References
+    ----------
+    * Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers. Machine Learning 29.
 
     Examples
     --------
@@ -328,6 +348,7 @@ class TAN(LearnedNetwork):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -341,6 +362,7 @@ class TAN(LearnedNetwork):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 
@@ -372,13 +394,13 @@ class SPODE(LearnedNetwork):
     Parameters
     ----------
     superparent : 'auto' or a column, default='auto'
-        'auto' tries every column and takes the one with the smallest leave-one-out log-loss, exact and in one pass
-        over the rows after the one that counts. ``relearn()`` without rows takes the one with the largest sum of
-        I(x_j; x_p | y), which the counts tell. ``superparent_`` says which.
+        The parent of all columns. 'auto' takes the column with the smallest leave-one-out log-loss; ``relearn()``
+        without rows takes the one with the largest sum of I(x_j; x_p | y), which needs counts only. See
+        ``superparent_``.
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
-        "categorical"}``. Kinds are 'real', 'categorical', 'binary', 'count' and 'text'. The ``schema_`` of another
-        model makes this one use the same levels and bins.
+        "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The ``schema_`` of
+        another model makes this one use the same levels and bins.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
         back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
@@ -401,19 +423,25 @@ class SPODE(LearnedNetwork):
     class_weight : None, 'balanced' or dict, default=None
         Weight of the rows of each class, by label (1 where a label is not named). 'balanced': n / (K n_c), which needs
         all rows at once, so it goes with ``fit`` only. The weights in use are ``class_weight_``; forget uses the same.
+    half_life : float or 'auto', default=None
+        For streams that drift: number of rows after which a row counts half as much (exponential decay). Rows fade in
+        the order in which they are learned, whatever their weight. None: no decay. 'auto': a mixture of the half-lives
+        ∞, 10⁴, 10³ and 10² rows, weighted by their prequential log-loss.
     verbose : bool, default=False
         Whether fit shows progress on standard error.
-    memory : {'sums', 'rows'}, default='sums'
+    memory : {'sums', 'hashes', 'sample', 'rows'}, default='sums'
         'sums' keeps sufficient statistics: after ``forget`` they are those of the rows that are left, and what was
-        chosen at the fit stays chosen. 'rows' also keeps every row, in the file too: after any ``partial_fit``,
-        ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
+        chosen at the fit stays chosen. 'hashes' also keeps a hash of each row, by which ``forget`` refuses rows that
+        were never learned. 'sample' also keeps a sample of the rows, at most 64 MB and in the file too: while it has
+        all rows, ``relearn()`` makes every choice again without X. 'rows' keeps every row, in the file too: after any
+        ``partial_fit``, ``forget`` and ``merge`` the model equals, to the bit, a fit on the rows that are left.
 
     Attributes
     ----------
     graph_ : Graph
-        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
+        The network: parents of each column. Print it, or use ``networkx.DiGraph(model.graph_.edges)``.
     superparent_ : str
-        The column that all others depend on; None where all columns stay real or stand apart, which leaves none.
+        The column that all others depend on; None if no discrete column takes part.
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of all predictions.
     class_count_ : ndarray of shape (n_classes,)
@@ -432,6 +460,10 @@ class SPODE(LearnedNetwork):
         Mutual information of each column and the class, as a share of the sum.
     class_weight_ : dict from label to float
         The weights found by ``class_weight='balanced'``; only then.
+    half_life_ : float
+        The half-life in force: with ``half_life='auto'`` that of the largest weight; ∞ without a half-life.
+    half_life_weights_ : dict from half-life to float
+        Weights of the mixture; with ``half_life='auto'`` only.
     temperature_ : float
         Factor of the log-likelihood; after ``tempered=True`` or ``temper`` only.
     loo_log_proba_ : ndarray of shape (n_rows, n_classes)
@@ -442,6 +474,11 @@ class SPODE(LearnedNetwork):
         The model as data: schema, classes, and the sufficient statistics of each term.
     predictor_ : Predictor
         The model compiled for prediction, with its parameters; not saved.
+
+    See Also
+    --------
+    AODE : The mean of the SPODEs of all columns.
+    TAN : A tree.
 
     Examples
     --------
@@ -466,6 +503,7 @@ class SPODE(LearnedNetwork):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | str | None = None,
         verbose: bool = False,
         memory: str = "sums",
     ) -> None:
@@ -479,6 +517,7 @@ class SPODE(LearnedNetwork):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
         self.verbose = verbose
         self.memory = memory
 
@@ -496,6 +535,9 @@ class SPODE(LearnedNetwork):
             between, _ = pairs.information(term.statistics)
             parent = int(np.argmax(between[:, :inner].sum(axis=0)))
         else:
+            require_scores(
+                rows.n, fitted.K, inner * d, f"'auto' compares {inner} super-parents", "Name one: superparent=a column."
+            )
             parent = int(np.argmin(superparent_losses(fitted, rows)))
         return replace(term, distribution=replace(pairs, parents=one_parent(d, parent)))
 

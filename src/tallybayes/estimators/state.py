@@ -12,12 +12,14 @@ from weakref import WeakSet
 import numpy as np
 
 from tallybayes import _core
+from tallybayes.data import row_hashes
 from tallybayes.data.encoding import CUT
 from tallybayes.data.packed_rows import pack, unpack
 from tallybayes.data.schema import Kind, Schema
-from tallybayes.errors import MergeError, ModelFileError, OptionError, brief, is_number
-from tallybayes.estimators import provenance, row_memory
+from tallybayes.errors import MergeError, ModelFileError, OptionError, TallybayesError, brief, is_number
+from tallybayes.estimators import half_life_mixture, provenance, row_memory
 from tallybayes.estimators.learning import check_same_weights, refit
+from tallybayes.estimators.memory_errors import name_sizes
 from tallybayes.estimators.parameters import check_shared, check_weights
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
@@ -62,7 +64,7 @@ if hasattr(os, "register_at_fork"):
 LEARNED = ", until other rows are learned"
 
 
-class Tempered:
+class TemperatureAttribute:
     """An attribute that only a model with a temperature has; where it is not, its error says what to turn on."""
 
     def __init__(self, until: str = "") -> None:
@@ -74,7 +76,7 @@ class Tempered:
     def __get__(self, model: Any, owner: type) -> object:
         if model is None:
             raise AttributeError(self.name)  # of the class itself there is none
-        held = model.__dict__.get("_held")
+        held = model.__dict__.get("_state")
         if held is not None and held.stale:  # memory='rows': the fit that chooses it is still to come
             model.fitted_  # noqa: B018
             if self.name in model.__dict__:
@@ -85,7 +87,7 @@ class Tempered:
         )
 
 
-class Held:
+class LearnedState:
     """What was learned, and what was made of it: with parameters, compiled, opened for single rows."""
 
     def __init__(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
@@ -95,28 +97,29 @@ class Held:
         self.fast_row: FastRow | str | None = None  # a text: why there is none; None: not tried yet
         self.stale = False  # memory='rows': other rows are kept than these statistics are of
 
-    def lock_out(self) -> None:
+    def close_fast_path(self) -> None:
         """Rows that come without the lock have to take it from now on: there is more to do than to learn them."""
         if isinstance(self.fast_row, FastRow):
             self.fast_row.let_in(False)
 
-    def settle(self) -> None:
+    def flush_fast_path(self) -> None:
         """Takes over the rows that the fast path has learned; it stays open."""
         if isinstance(self.fast_row, FastRow):
             fitted = self.fast_row.catch_up(self.fitted)
             if fitted is not self.fitted:
                 left = without_forgotten(fitted, self.fitted)
                 if left is not fitted:  # codes have moved: the fast path is made anew
-                    self.lock_out()
+                    self.close_fast_path()
                     self.fast_row = None
                 self.fitted, self.estimated, self.predictor = left, None, None
 
 
 class ModelState(BaseEstimator):  # type: ignore[misc]
-    """Holds a fitted model, which changes in one place, `_hold`: a call that fails before that changes nothing.
+    """Holds a fitted model, which changes in one place, `_set_fitted`: a call that fails before that changes nothing.
 
-    A subclass says which distributions (`_choose`, or `_distribution` where one is for all columns), checks its
-    options, and may choose something on the first rows (`_suit` before they are counted, `_structure` after).
+    A subclass says which distributions (`_make_terms`, or `_distribution` where one is for all columns), checks its
+    options, and may choose something on the first rows (`_select_distributions` before they are counted,
+    `_select_structure` after).
     """
 
     classes_: Array
@@ -124,7 +127,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
     feature_names_in_: Array
     tempered: bool = False
     verbose: bool = False
-    half_life: float | None = None
+    half_life: float | str | None = None
     class_weight: object = None
     memory: str = "sums"
     class_weight_: dict[object, float]
@@ -133,18 +136,27 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         loo_log_proba_: Floats
         loo_score_: float
     else:
-        loo_log_proba_, loo_score_, temperature_ = Tempered(LEARNED), Tempered(LEARNED), Tempered()
+        loo_log_proba_, loo_score_, temperature_ = (
+            TemperatureAttribute(LEARNED),
+            TemperatureAttribute(LEARNED),
+            TemperatureAttribute(),
+        )
     privacy_loss_: float  # the privacy loss of noisy counts, see privacy/private_counts.py; exact counts have none
-    _held: Held
+    _state: LearnedState
     _lock: _core.Lock
     _kind: Kind = "real"  # of a numeric column of which nothing else is known
     _can_be_other = True  # unseen='other' is a choice
     _reads_text = False  # a column of texts by their words
-    _memories: tuple[str, ...] = ("sums", "rows")
-    _structure_name = "options"  # what `_structure` chooses, as a receipt names it
+    _memories: tuple[str, ...] = ("sums", "hashes", "sample", "rows")
+    _samples_itself = False  # memory='sample' is a row sample in the statistics
+    _structure_name = "options"  # what `_select_structure` chooses, as a receipt names it
     # what follows from fitted_; then scikit-learn's objects for routing, and what was said of each row learned
-    _held_elsewhere = frozenset(("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_"))
-    _not_kept = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
+    _derived_attributes = frozenset(("_state", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_"))
+    _unsaved_attributes = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name_sizes(cls)
 
     # --- what a subclass decides -------------------------------------------------------------------------------
 
@@ -156,13 +168,13 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """The distribution of all d columns, from the parameters."""
         raise NotImplementedError
 
-    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+    def _make_terms(self, schema: Schema) -> tuple[Term, ...]:
         """Which distribution models which columns."""
         return (Term(self._distribution(schema.d), _first_columns(schema.d)),)
 
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+    def _terms_for_update(self, fitted: Fitted) -> tuple[Term, ...]:
         """The same for more rows, after these: with the parameters as they are now."""
-        return self._choose(fitted.schema)
+        return self._make_terms(fitted.schema)
 
     def _given_schema(self) -> object:
         """What the user says of the columns."""
@@ -172,11 +184,11 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """None, 'uniform', 'laplace', or one number per class."""
         return getattr(self, "priors", None)
 
-    def _start(self, log_prior: Floats) -> Floats:
+    def _offset(self, log_prior: Floats) -> Floats:
         """What the log joint starts from."""
         return log_prior
 
-    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:  # noqa: ARG002
+    def _select_distributions(self, table: Table, schema: Schema, target: Target) -> Schema:  # noqa: ARG002
         """The schema with what the first rows choose before anything is counted: distributions of numbers."""
         return schema
 
@@ -184,23 +196,23 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """The terms with their columns in another order, and the rows as these read them."""
         return terms, rows
 
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
+    def _select_structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
         """The first rows, counted, with what is chosen on them: options, and which columns depend on which."""
         return fitted
 
     def _has_structure(self) -> bool:
-        """Whether `_structure` chooses something; if not, the first rows are not kept encoded."""
-        return type(self)._structure is not ModelState._structure
+        """Whether `_select_structure` chooses something; if not, the first rows are not kept encoded."""
+        return type(self)._select_structure is not ModelState._select_structure
 
     def _chosen_on_rows(self) -> str:
-        """What `_structure` has chosen, in words; empty if nothing."""
+        """What `_select_structure` has chosen, in words; empty if nothing."""
         return self._structure_name if self._has_structure() else ""
 
-    def _settles_on_rows(self, schema: Schema) -> bool:
+    def _chooses_on_rows(self, schema: Schema) -> bool:
         """Whether something is chosen on the first rows: bins, a structure, options, a temperature."""
         return self.tempered or self._has_structure() or bins_on_rows(self, schema)
 
-    def _at_once(self, fitted: Fitted) -> bool:
+    def _estimates_eagerly(self, fitted: Fitted) -> bool:
         """Whether parameters are estimated while learning, or only when they are first used.
 
         A plan, which has no rows yet, waits: parts of any size can be counted. So does a model whose statistics are
@@ -237,8 +249,9 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         self._require_adding()
         other._require_adding()
         check_same_weights(self, other)
+        half_life_mixture.check_merge(self, other)
 
-    def _check_held(self, fitted: Fitted) -> None:
+    def _check_restored(self, fitted: Fitted) -> None:
         """Raises ValueError if what is held besides the statistics (it comes from a file) does not suit them."""
         beta, weights = self._beta, self.__dict__.get("class_weight_")
         if not is_number(beta) or not MIN_BETA <= beta <= MAX_BETA:
@@ -268,29 +281,35 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
     def fitted_(self) -> Fitted:
         """Fitted: the model as data: schema, classes, and the statistics of each term; what a model file holds."""
         self._require_fit()
-        held = self._held
+        held = self._state
         if not isinstance(held.fast_row, FastRow) and not held.stale:  # no row can come while we look
             return held.fitted
         with self._learning():
             self._refit_if_stale()
-            self._held.settle()
-            return self._held.fitted
+            self._state.flush_fast_path()
+            return self._state.fitted
 
     @property
     def predictor_(self) -> Predictor:
         """Predictor: the model compiled for prediction, with its parameters (``predictor_.fitted``); never saved."""
         self._require_fit()
-        held, options = self._held, self._prediction_options()
+        half_life_mixture.require_one(self)
+        return self._own_predictor()
+
+    def _own_predictor(self) -> Predictor:
+        """The same; of a mixture of half-lives, that of all rows."""
+        self._require_fit()
+        held, options = self._state, self._prediction_options()
         ready = held.predictor
         if ready is not None and not isinstance(held.fast_row, FastRow) and ready.options == options:
             return ready
         with self._learning():  # another thread may be learning on the fast path, or making the same
             self._refit_if_stale()
-            held, options = self._held, self._prediction_options()
-            held.settle()
+            held, options = self._state, self._prediction_options()
+            held.flush_fast_path()
             if held.predictor is None:
                 held.estimated = held.estimated or self._estimated(held.fitted)
-                held.predictor = Predictor(held.estimated, self._start(held.estimated.prior), options)
+                held.predictor = Predictor(held.estimated, self._offset(held.estimated.prior), options)
             elif held.predictor.options != options:
                 held.predictor = held.predictor.with_options(options)
             return held.predictor
@@ -315,42 +334,53 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _beta(self) -> float:
-        """How many times the log-likelihood counts."""
+        """The inverse temperature: the exponent of the likelihood."""
         beta: float = self.__dict__.get("temperature_", 1.0)
         return beta
 
     def _prediction_options(self) -> PredictionOptions:
         return PredictionOptions(self._beta, self._unseen, self._can_be_other, type(self).__name__)
 
-    def _kept(self) -> dict[str, object]:
+    def _extra_attributes(self) -> dict[str, object]:
         """Attributes besides parameters and `fitted_`: what else a copy of the model needs."""
-        without = self._held_elsewhere | self._not_kept | set(self._get_param_names())
+        without = self._derived_attributes | self._unsaved_attributes | set(self._get_param_names())
         found = {name: value for name, value in vars(self).items() if name not in without}
-        rows, origins = found.pop("_rows", None), found.pop("_origins", None)
-        if rows is not None and self.memory == "rows":  # the rows are the origin of every choice
-            return {**found, "_rows": pack(rows)}
+        names = ("_rows", "_origins", "_hashes", "_fading")
+        rows, origins, hashes, fading = (found.pop(name, None) for name in names)
+        if isinstance(fading, half_life_mixture.Fading) and half_life_mixture.is_auto(self):
+            found["_fading"] = fading.packed()
+        where = row_memory.place(self)
+        if rows is not None and where == "_rows":
+            found["_rows"] = pack(rows)
+        if hashes is not None and where == "_hashes":
+            found["_hashes"] = row_hashes.pack(hashes)
+        if self.memory == "rows":  # the rows are the origin of every choice
+            return found
         return {**found, "_origins": provenance.without_times(origins)} if origins else found
 
     def _restore(self, fitted: Fitted, kept: Mapping[str, object]) -> Fitted:
         """Takes over a stored model, and returns its statistics with the terms that the parameters ask for."""
         for name, value in kept.items():
-            known = name in self._held_elsewhere or hasattr(type(self), name) or name in vars(self)
+            known = name in self._derived_attributes or hasattr(type(self), name) or name in vars(self)
             if known or not name.isidentifier() or name.startswith("__"):
                 raise ModelFileError(f"{type(self).__name__} cannot have the attribute {name!r:.60}.")
-            setattr(self, name, unpack(value) if name == "_rows" else value)
-        self._check_held(fitted)
+            if name == "_fading":
+                value = half_life_mixture.unpacked(value, fitted, LearnedState)
+            read = {"_rows": unpack, "_hashes": row_hashes.unpack}.get(name)
+            setattr(self, name, value if read is None else read(value))
+        self._check_restored(fitted)
         self._check_options()
-        terms = self._choose_again(fitted)
+        terms = self._terms_for_update(fitted)
         if not same_shape(terms, fitted.terms):
             raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
         if fitted.weight.sum() > 0:
             log_prior(fitted.weight, fitted.classes, self._prior())
-        self._hold(fitted)
+        self._set_fitted(fitted)
         return fitted.with_terms(terms)
 
     def _parameters(self) -> Fitted:
         """What was learned, with its parameters."""
-        return self.predictor_.fitted
+        return self._own_predictor().fitted
 
     def _estimated(self, fitted: Fitted) -> Fitted:
         self._require_rows(fitted)
@@ -363,13 +393,12 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
                 "let it learn rows."
             )
 
-    def _again(self) -> Fitted:
+    def _with_current_options(self) -> Fitted:
         """What was learned, to be read and added to with the parameters as they are now."""
         self._check_options()
         fitted = self.fitted_
-        if self.memory != "rows":
-            self.__dict__.pop("_rows", None)  # memory was changed: from here on there are sums alone
-        terms = self._choose_again(fitted)
+        row_memory.take(self, None)  # if memory was changed, from here on there are sums alone
+        terms = self._terms_for_update(fitted)
         if not same_shape(terms, fitted.terms):
             raise OptionError(
                 "A parameter that says what is counted was changed after the fit; the rows learned so far do not suit "
@@ -377,26 +406,26 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
             )
         return fitted.with_terms(terms)
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _estimate_and_set(self, fitted: Fitted) -> None:
         """Takes over what was learned, after its parameters could be read."""
-        self._hold(fitted, self._ready(fitted))
+        self._set_fitted(fitted, self._estimated_if_eager(fitted))
 
-    def _ready(self, fitted: Fitted) -> Fitted | None:
+    def _estimated_if_eager(self, fitted: Fitted) -> Fitted | None:
         """The same with its parameters, if they are estimated while learning."""
         if not fitted.weight.sum() > 0:
             return None
-        if self._at_once(fitted):
+        if self._estimates_eagerly(fitted):
             return fitted.estimate(self._prior())
         log_prior(fitted.weight, fitted.classes, self._prior())  # classes that it does not name are refused now
         return None
 
-    def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+    def _set_fitted(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         """Becomes a model that has learned this. estimated: the same with its parameters, if they are known."""
-        before: Held | None = self.__dict__.get("_held")
-        self._held = Held(fitted, estimated)
+        before: LearnedState | None = self.__dict__.get("_state")
+        self._state = LearnedState(fitted, estimated)
         if before is not None:
-            before.lock_out()  # a thread may be on its way into the old fast path
-        self._drop_left_out()  # now there are other rows
+            before.close_fast_path()  # a thread may be on its way into the old fast path
+        self._drop_leave_one_out()  # now there are other rows
         self.classes_ = fitted.classes
         self.n_features_in_ = fitted.schema.n_inputs
         if fitted.schema.input_names is not None:
@@ -406,33 +435,33 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     def _refit_if_stale(self) -> None:
         """With memory='rows': fits the rows that are kept, if they have changed since the last fit."""
-        if self._held.stale:
+        if self._state.stale:
             refit(self)
 
-    def _holding(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
+    def _with_fitted(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
         """A copy that has learned something else."""
         other = self.copy()
-        other._hold(fitted, estimated)
+        other._set_fitted(fitted, estimated)
         return other
 
-    def _become(self, other: Self, fitted: Fitted) -> None:
+    def _replace_by(self, other: Self, fitted: Fitted) -> None:
         """Becomes what a copy of it has become."""
-        self.__dict__.update(other._holding(fitted, self._ready(fitted)).__getstate__())
+        self.__dict__.update(other._with_fitted(fitted, self._estimated_if_eager(fitted)).__getstate__())
 
     def _planned(self) -> bool:
         """Whether it is a plan: fitted, with no rows."""
-        return not self._held.fitted.weight.sum() > 0
+        return not self._state.fitted.weight.sum() > 0
 
-    def _drop_left_out(self) -> None:
+    def _drop_leave_one_out(self) -> None:
         for stale in ("loo_log_proba_", "loo_score_"):
             self.__dict__.pop(stale, None)
 
     def _take_temperature(self, chosen: Temperature | None) -> None:
         """What a fit has chosen, None where it was not asked to."""
-        self._drop_left_out()
+        self._drop_leave_one_out()
         self.__dict__.pop("temperature_", None)
         if chosen is not None:
-            self._held.lock_out()  # the next row has to take away what is said here of those before it
+            self._state.close_fast_path()  # the next row has to take away what is said here of those before it
             self.temperature_, self.loo_log_proba_, self.loo_score_ = chosen
 
     def _params_of(self, name: str, kind: type[R]) -> R:
@@ -457,6 +486,36 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
             _locked.add(self)
         return lock
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; most take effect at the next fit, a class prior that suits the classes learned at once.
+
+        Parameters
+        ----------
+        **params : object
+            Parameters by name.
+
+        Returns
+        -------
+        self : estimator
+            The same model.
+        """
+        super().set_params(**params)
+        if "_state" in self.__dict__ and not {"priors", "class_prior", "fit_prior"}.isdisjoint(params):
+            with self._learning():
+                self._state.flush_fast_path()
+                fitted, stale = self._state.fitted, self._state.stale
+                try:
+                    if fitted.weight.sum() > 0:
+                        log_prior(fitted.weight, fitted.classes, self._prior())
+                except TallybayesError:
+                    return self  # it is for other classes, or wrong: the next fit says so
+                self._state.close_fast_path()
+                if "_fading" in self.__dict__:
+                    self.__dict__["_fading"] = self.__dict__["_fading"].settled()
+                self._state = LearnedState(fitted)  # the prior is part of what was estimated
+                self._state.stale = stale
+        return self
+
     def copy(self) -> Self:
         """Copy the model.
 
@@ -476,8 +535,10 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """Arrays and plain values: what is compiled is compiled again when needed."""
         with self._learning():
             state = {k: v for k, v in super().__getstate__().items() if k != "_lock"}
-            if "_held" in state:
-                state["_held"] = Held(self.fitted_, self._held.estimated)
+            if "_state" in state:
+                state["_state"] = LearnedState(self.fitted_, self._state.estimated)
+            if "_fading" in state:
+                state["_fading"] = self.__dict__["_fading"].settled()
         return state
 
     @property
@@ -494,7 +555,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         return self._fitted()
 
     def _fitted(self) -> bool:
-        return hasattr(self, "_held")
+        return hasattr(self, "_state")
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted()
@@ -516,7 +577,7 @@ def bins_on_rows(model: ModelState, schema: Schema) -> bool:
     """Whether the first rows choose bins of a column."""
     given = model._given_schema()
     cuts = given.cuts if isinstance(given, Schema) else {}
-    terms = [t for t in model._choose(replace(schema, cuts=cuts)) if t.distribution.needs in ("cuts", "codes")]
+    terms = [t for t in model._make_terms(replace(schema, cuts=cuts)) if t.distribution.needs in ("cuts", "codes")]
     coded = [j for t in terms for j in t.columns[: len(t.columns) - getattr(t.distribution, "reals", 0)]]
     return any(schema.kinds[j] in CUT and j not in cuts for j in coded)
 

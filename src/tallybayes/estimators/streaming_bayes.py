@@ -15,6 +15,7 @@ from tallybayes.data.labels import read_classes, read_target, union
 from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import LabelError
+from tallybayes.estimators.memory_errors import name_sizes
 from tallybayes.estimators.parameters import check_single_values
 from tallybayes.estimators.sklearn_bases import BaseEstimator, ClassifierMixin, not_fitted
 from tallybayes.model.term import refused
@@ -62,6 +63,7 @@ class Drift:
     columns: dict[str, float]
 
 
+@name_sizes
 class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier for streams that drift: experts with several memories, stacked row by row.
 
@@ -179,12 +181,9 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The same model, which has learned the row.
         """
         with self._locked():
-            code = self._code.get(y) if self.is_fitted and type(y) in (str, int) else None
-            x = self._row(row) if code is not None else None
-            if x is None:
+            reader = self._row_reader()
+            if reader is None or not reader.learn(row, y):
                 self._learn([row], [y], None, fresh=not self.is_fitted)
-            else:
-                self._learner.learn(x, np.array([code], dtype=np.int32))
         return self
 
     def _learn(self, X: object, y: object, classes: object, *, fresh: bool) -> None:
@@ -214,9 +213,9 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if classes is not None:
             learner.grow(len(known))
         learner.learn(x, np.array([code[label] for label in labels], dtype=np.int32)[target.y])
-        self._hold(learner, schema, known, found)
+        self._set_learner(learner, schema, known, found)
 
-    def _hold(self, learner: _core.StreamLearner, schema: Schema, known: list[Any], classes: Array) -> None:
+    def _set_learner(self, learner: _core.StreamLearner, schema: Schema, known: list[Any], classes: Array) -> None:
         """known: the labels in the order of the learner; classes: sorted."""
         self._learner, self._schema, self._labels = learner, schema, known
         self._code = {label: i for i, label in enumerate(known)}
@@ -245,8 +244,7 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with self._locked():
             self._require_fit()
             x, _ = self._matrix(read_table(X), self._schema, learning=False, fresh=False)
-            p: Floats = np.asarray(self._learner.predict(x))[:, self._order]
-        return p
+            return self._probabilities(x)
 
     def predict_log_proba(self, X: object) -> Floats:
         """Predict the logarithm of the probability of each class.
@@ -295,11 +293,13 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         with self._locked():
             self._require_fit()
-            x = self._row(row)
-            if x is None:
+            reader = self._row_reader()
+            found: Any = None if reader is None else reader.proba(row)
+            if found is None:
                 x, _ = self._matrix(read_table([row]), self._schema, learning=False, fresh=False)
-            p = self._learner.predict(x)[0, self._order].tolist()
-            return dict(zip(self.classes_.tolist(), p, strict=True))
+                found = dict(zip(self.classes_.tolist(), self._probabilities(x)[0].tolist(), strict=True))
+            answer: dict[Any, float] = found
+            return answer
 
     def predict_one(self, row: Mapping[str, object]) -> Any:
         """Predict the most probable class of one row.
@@ -316,6 +316,10 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         found = self.predict_proba_one(row)
         return max(found, key=found.__getitem__)
+
+    def _probabilities(self, x: Floats) -> Floats:
+        """In the order of classes_."""
+        return np.ascontiguousarray(np.asarray(self._learner.predict(x))[:, self._order])
 
     # --- what it has become --------------------------------------------------------------------------------------
 
@@ -382,6 +386,14 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other.__setstate__(self.__getstate__())
         return other
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("merge", "forget", "forget_one", "decay"):
+            raise AttributeError(
+                f"StreamingBayes has no {name}: its trees and stacking weights depend on the order of all rows, so "
+                "rows cannot be taken out and two models cannot be added. NaiveBayes(half_life='auto') can."
+            )
+        return object.__getattribute__(self, name)  # raises again, as the property that failed did
+
     @property
     def is_fitted(self) -> bool:
         """bool: whether it has learned anything yet."""
@@ -404,44 +416,26 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     _core.BadValue("infinite", row, j, float(x[row, j])), schema, range(schema.d), type(self).__name__
                 )
         if levels:
-            codes, schema = level_codes(table, schema, levels, learning, {})
+            try:
+                codes, schema = level_codes(table, schema, levels, learning, {})
+            except _core.BadValue as e:
+                raise refused(e, schema, levels, type(self).__name__) from None
             for j, code in zip(levels, codes, strict=True):
                 x[:, j] = np.where(code < 0, np.nan, code)  # below 0: missing, or unseen
         return x, schema
 
-    def _row(self, row: Any) -> Floats | None:
-        """The usual dict as a matrix of one row; None where a table must look at it."""
-        if type(row) is not dict:
-            return None
-        reader = self.__dict__.get("_reader")
-        if reader is None:
-            reader = self._reader = _readers(self._schema)
-        if not reader:
-            return None
-        values, there = [], 0
-        for name, index in reader:
-            v = row.get(name)
-            if v is None:
-                there += name in row
-                values.append(np.nan)
-                continue
-            there += 1
-            if index is None:
-                if type(v) is not float and type(v) is not int:
-                    return None
-                values.append(v)
-            else:
-                code = index.get(v) if type(v) is str else None
-                if code is None:
-                    return None
-                values.append(code)
-        if there < len(row) and not self._schema.extra:
-            return None
-        try:
-            x = np.array([values], dtype=np.float64)
-        except OverflowError:
-            return None
-        return None if np.isinf(x).any() else x
+    def _row_reader(self) -> _core.StreamRow | None:
+        """What reads the usual dict; None where a row needs a table: before the first, and with dates and the like."""
+        reader: _core.StreamRow | None = self.__dict__.get("_reader")
+        if reader is None and self.is_fitted and self._schema.expansion is None:
+            schema, names = self._schema, [self._schema.name(j) for j in range(self._schema.d)]
+            levels = [
+                (dict(schema.levels[j].index()) if j in schema.levels else {}) if kind in CATEGORICAL else None
+                for j, kind in enumerate(schema.kinds)
+            ]
+            labels = {label: self._code[label] for label in self.classes_.tolist()}
+            reader = self._reader = _core.StreamRow(self._learner, names, levels, labels)
+        return reader
 
     # --- state ---------------------------------------------------------------------------------------------------
 
@@ -492,15 +486,5 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("the number of its classes is not that of its learner")
         if learner.columns != schema.d:
             raise ValueError("the number of its columns is not that of its learner")
-        self._hold(learner, schema, labels, read_classes(labels))
+        self._set_learner(learner, schema, labels, read_classes(labels))
         return self
-
-
-def _readers(schema: Schema) -> tuple[tuple[str, dict[object, int] | None], ...]:
-    """Name and, of a categorical column, codes by label; empty where one row needs a table: dates and the like."""
-    if schema.expansion is not None:
-        return ()
-    return tuple(
-        (schema.name(j), schema.levels[j].index() if j in schema.levels else {} if kind in CATEGORICAL else None)
-        for j, kind in enumerate(schema.kinds)
-    )

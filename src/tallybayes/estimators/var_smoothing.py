@@ -39,7 +39,7 @@ def choose(model: ModelState, fitted: Fitted, rows: Rows) -> Fitted:
     if not which or fitted.K < 2:
         return fitted
     others = replace(fitted, terms=tuple(t for t in fitted.terms if t not in which))
-    prior, rest = others.estimate(model._prior()).leave_one_out(rows, model._prior(), model._start)
+    prior, rest = others.estimate(model._prior()).leave_one_out(rows, model._prior(), model._offset)
     width = sum(len(t.columns) for t in which) * fitted.K
     at = _spread(rows.n, max(256, CELLS // max(1, width)))
     y, w = rows.classes_of_rows[at], np.ones(len(at)) if rows.w is None else rows.w[at]

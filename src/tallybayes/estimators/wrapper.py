@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 
 from tallybayes.errors import OptionError, brief
+from tallybayes.estimators.memory_errors import name_sizes
 from tallybayes.estimators.parameters import check_single_values
 from tallybayes.utils.array_types import Array
 
@@ -21,6 +22,10 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     estimator: Any
     estimator_: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name_sizes(cls)
 
     @property
     def classes_(self) -> Array:

@@ -74,7 +74,7 @@ class Entry:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The leaderboard, best log-loss first: which model to use on a table. Made by `compare_models`; print it.
+    """Result of `compare_models`: the models by log-loss, best first. Print it.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def compare_models(
     watch: Callable[[str], None] | None = None,
     verbose: bool = False,
 ) -> Comparison:
-    """Cross-validate the models that suit the table, two baselines, and models of your own.
+    """Cross-validate the models that suit a table, two baselines and your own models, to choose one.
 
     Parameters
     ----------
@@ -122,23 +122,22 @@ def compare_models(
     y : array-like of shape (n_rows,)
         The class label of each row.
     schema : None, str, dict or Schema, default=None
-        Kinds of columns where the type does not tell: a kind for all of them, or ``{"zip": "categorical"}``. The kinds
-        are 'real', 'categorical', 'binary', 'count' and 'text'.
+        Column kinds where the data type is not enough: one kind for all columns, or a dict such as ``{"zip":
+        "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'.
     folds : int, default=5
-        Into how many parts the rows are split, stratified by class; fewer if no class has so many rows.
+        Number of cross-validation folds, stratified by class; fewer if no class has so many rows.
     random_state : int, default=0
-        What they are split with.
+        Seed of the folds.
     models : dict from name to classifier, default=None
-        Models of your own to put beside the family: any classifiers with predict_proba, not fitted. Each is cloned for
-        each part and given the rows as they came; a pipeline makes of them what the model needs. A probability below
-        2.2e-16 counts as that much: the log_loss of scikit-learn does the same.
+        Your own models, by name: unfitted classifiers with predict_proba, or pipelines. Each is cloned for each fold
+        and gets the rows as given. Probabilities are clipped at 2.2e-16, like those of ``sklearn.metrics.log_loss``.
     time_limit : float, default=None
-        Seconds for each model, all parts together. It is looked at after each part: a fit that has begun is finished.
-        A model that takes longer is stopped, and its line says so.
+        Seconds per model, over all folds. It is checked after each fold; a model that exceeds it is stopped, and its
+        line says so.
     watch : callable, default=None
-        Called with the name of each model before its turn.
+        Called with the name of each model before it is fitted.
     verbose : bool, default=False
-        Whether to tell how far it is: a line on standard error, where a person or a notebook watches.
+        Whether to show progress on standard error, in a terminal or notebook.
 
     Returns
     -------
@@ -153,6 +152,11 @@ def compare_models(
         If one of `models` is no classifier with predict_proba, or has the name of one of the family.
     TallybayesError
         If no model of the family can be fitted, or none within the time limit.
+
+    See Also
+    --------
+    tallybayes.evaluation.learning_curves : Two models by the number of training rows.
+    tallybayes.evaluation.check_assumptions : Tests the assumptions of the models.
 
     Examples
     --------

@@ -13,12 +13,10 @@ from tallybayes.data.output_tables import build_frame
 from tallybayes.errors import OptionError, brief
 from tallybayes.utils.array_types import Floats
 
-LEAST = 1e-15  # probability of a class that a model excludes: its log-loss stays finite
-
 
 @dataclass(frozen=True)
 class Prequential:
-    """What `prequential` found. ``str`` gives one line; ``frame`` one row for each block of the stream.
+    """Result of `prequential`. ``str`` gives one line; ``frame`` one row for each block of the stream.
 
     Parameters
     ----------
@@ -95,6 +93,7 @@ def prequential(
     batch: int = 1000,
     window: int | None = None,
     max_rows: int | None = None,
+    floor: float = 1e-15,
 ) -> Prequential:
     """Evaluate a model on a stream: predict each row, then learn it.
 
@@ -119,6 +118,8 @@ def prequential(
         Rows that a model with ``fit`` alone is fitted to; None: all so far.
     max_rows : int, default=None
         Stop after so many rows.
+    floor : float, default=1e-15
+        What a smaller probability of the true class counts as in the log-loss, so that it stays finite.
 
     Returns
     -------
@@ -138,8 +139,10 @@ def prequential(
         optional = name in ("window", "max_rows") and value is None
         if not optional and (not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1):
             raise OptionError(f"{name} must be a whole number of at least 1; got {brief(value)}.")
+    if not isinstance(floor, float | np.floating) or not 0 < floor < 1:
+        raise OptionError(f"floor must be a probability between 0 and 1; got {brief(floor)}.")
     rows = _rows(stream, y, max_rows)
-    score = _Score(block)
+    score = _Score(block, float(floor))
     if hasattr(model, "learn_one"):
         _one_by_one(model, rows, score)
     elif hasattr(model, "predict_proba") and (hasattr(model, "partial_fit") or hasattr(model, "fit")):
@@ -185,8 +188,8 @@ def _rows(stream: Any, y: Any, most: int | None) -> Iterator[tuple[dict[Any, Any
 class _Score:
     """Sums of a prequential evaluation."""
 
-    def __init__(self, block: int) -> None:
-        self.block, self.n, self.hits, self.loss, self.seconds = block, 0, 0, 0.0, 0.0
+    def __init__(self, block: int, floor: float) -> None:
+        self.block, self.floor, self.n, self.hits, self.loss, self.seconds = block, floor, 0, 0, 0.0, 0.0
         self.block_hits, self.block_loss, self.block_rows = 0, 0.0, 0
         self.said: dict[Any, int] = {}
         self.true: dict[Any, int] = {}
@@ -194,7 +197,7 @@ class _Score:
 
     def add(self, best: object, p: float, label: object, model: object) -> None:
         """One prediction: the most probable class, and the probability of the true one."""
-        hit, loss = best == label, -float(np.log(max(p, LEAST)))
+        hit, loss = best == label, -float(np.log(max(p, self.floor)))
         self.n, self.hits, self.loss = self.n + 1, self.hits + hit, self.loss + loss
         self.block_rows, self.block_hits, self.block_loss = (
             self.block_rows + 1,

@@ -26,7 +26,7 @@ MOST_NUMBERS = 1 << 27  # in one explanation: 1 GB
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Explanation:
-    """Evidence for each class: rows × features × classes, in nats (exp of a number is a factor on the odds).
+    """Result of `explain`: the log-odds contribution of each feature, by row and class, in nats.
 
     log P(x, k) = log_prior[k] + Σ_j log_likelihood[:, j, k]                                       (exact)
 
@@ -445,10 +445,10 @@ def explain_rows(predictor: Predictor, X: object, against: object, feature_names
     table = read_table(X)
     _refuse_absurd(table.n, schema.d, K)
     rows = predictor.read(table)
-    predictor.look(rows)
+    predictor.check_rows(rows)
     terms = predictor.terms(rows)
     names = (*column_names(schema, feature_names), *[TOGETHER] * (terms.shape[1] - schema.d))
-    parts = terms, predictor.start.copy(), fitted.classes.copy()
+    parts = terms, predictor.offset.copy(), fitted.classes.copy()
     index = getattr(X, "index", None) if table.container == "pandas" else None
     pieces = partial(predictor.pieces, rows) if "text" in schema.kinds else None
     return Explanation(*parts, names, rows.table, against, index, pieces)

@@ -20,7 +20,7 @@ from tallybayes.utils.lazy_imports import nw
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NoveltyScore:
-    """Compares log p(x) of a row with that of m reference rows. Made by the method ``novelty`` of a model.
+    """Result of `novelty`: p-values for the hypothesis that a row comes from the distribution of reference rows.
 
     p = (1 + #{reference rows that are at most as likely}) / (m + 1)
 

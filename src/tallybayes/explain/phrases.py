@@ -11,12 +11,12 @@ PRIOR = "(prior)"  # its name among the features of a frame
 TOGETHER = "(together)"  # the same of what belongs to no column
 # Jeffreys' words for a factor on the odds of less than this
 WORDS = ((10**0.5, "weak"), (10.0, "substantial"), (10**1.5, "strong"), (100.0, "very strong"))
-LARGEST = 700.0  # nats; exp of more is no number
+MAX_EXPONENT = 700.0  # nats; exp of more is no number
 
 
 def strength(evidence: float) -> str:
     """Jeffreys' word for evidence given in nats: weak, substantial, strong, very strong, decisive."""
-    times = np.exp(min(abs(evidence), LARGEST))
+    times = np.exp(min(abs(evidence), MAX_EXPONENT))
     return next((word for limit, word in WORDS if times < limit), "decisive")
 
 
@@ -26,7 +26,7 @@ def factor(evidence: float) -> str:
     size = abs(evidence)
     return (
         f"{sign}{np.exp(size):.3g}"
-        if size < LARGEST
+        if size < MAX_EXPONENT
         else f"{sign}∞"
         if np.isinf(size)
         else f"{sign}10^{size / np.log(10):.0f}"
@@ -65,4 +65,4 @@ def chance(p: float, joint: Floats, k: int) -> str:
     digits = int(np.ceil(-log_rest / np.log(10)))
     if digits <= 9:
         return f"{1 - np.exp(log_rest):.{digits}f}"
-    return f"1 − {np.exp(log_rest):.2g}" if log_rest > -LARGEST else f"1 − 10^{log_rest / np.log(10):.0f}"
+    return f"1 − {np.exp(log_rest):.2g}" if log_rest > -MAX_EXPONENT else f"1 − 10^{log_rest / np.log(10):.0f}"

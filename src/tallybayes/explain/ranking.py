@@ -21,12 +21,12 @@ from tallybayes.utils.cached import cached_property
 
 showing: ContextVar[bool] = ContextVar("showing", default=False)  # a notebook shows the model
 
-SMALLEST = 5e-7  # nats that are shown
+MIN_SHOWN_NATS = 5e-7  # nats that are shown
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FeatureRanking:
-    """How much each feature tells of the class under the model: I(feature; class) in nats, most first. Print it.
+    """Result of `explain()` without rows: features by their mutual information with the class, in nats. Print it.
 
     Each feature by itself: two that say the same are both high. A word of a multinomial model is taken as the question
     whether one word of a text is this one.
@@ -111,7 +111,7 @@ class FeatureRanking:
             One line for each feature.
         """
         width = max(len(name) for name in self.names)
-        lines = [f"What each feature tells of the class, by itself (of {abs(self.entropy):.3g} nats that there are):"]
+        lines = [f"Mutual information of each feature with the class, in nats (entropy {abs(self.entropy):.3g}):"]
         for j in self.order[:most].tolist():
             note = f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""
             lines.append(f"  {self.names[j]:<{width}}  {_nats(self.information[j])}{note}")
@@ -129,20 +129,22 @@ class FeatureRanking:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         first, *_ = self.text(0).splitlines()
+        values = self.information[self.order].tolist()
+        most = max(values, default=0.0)
         rows = [
             (
                 self.names[j],
-                _nats(self.information[j]) + (f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""),
-                f"{self.information[j] / self.entropy:.1%}" if self.entropy > 0 else "",
+                notebook.bar(max(v, 0.0), most, _nats(v) + (f" ± {error:.1g}" if error > 0 else ""), error),
+                f"{max(v, 0.0) / self.entropy:.1%}" if self.entropy > 0 else "",
             )
-            for j in self.order.tolist()
+            for j, v, error in zip(self.order.tolist(), values, self.error[self.order].tolist(), strict=True)
         ]
         return notebook.page(notebook.heading(first), notebook.table(("feature", "nats", "share"), rows))
 
 
 def _nats(v: float) -> str:
-    """Information in three digits; what is below a rounding error of it is 0."""
-    return f"{v:.3g}" if v >= SMALLEST else "0"
+    """Information in three digits, but at most five decimals; what is below a rounding error of it is 0."""
+    return f"{v:.3g}" if v >= 1e-4 else "<0.0001" if v >= MIN_SHOWN_NATS else "0"
 
 
 def rank_features(fitted: Fitted, feature_names: object = None) -> FeatureRanking:

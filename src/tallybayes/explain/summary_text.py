@@ -46,7 +46,7 @@ def page(of: Explanation) -> str:
     if len(of) == 1 and len(of.classes) > 1:
         return _of_one(of)
     rows = [_line(of, i) for i in range(min(len(of), SHOWN))]
-    table = notebook.table(("row", "answer", "P", "most for", "most against"), rows, words=(0, 1, 3, 4))
+    table = notebook.table(("row", "prediction", "P", "strongest for", "strongest against"), rows, words=(0, 1, 3, 4))
     more = f"{len(of) - SHOWN:,} more rows" if len(of) > SHOWN else ""
     return notebook.page(notebook.heading(repr(of)), table, notebook.paragraph(more))
 

@@ -3,7 +3,7 @@
 // factor: lower triangular F with F'F the inverse of the covariance. Of the columns that are there, with L the inverse
 // of F and Lo its rows for them, the covariance is Lo Lo' = R'R, R from the QR decomposition of Lo'.
 
-import { FAR } from "./forms.js";
+import { OVERFLOW_SCALE } from "./forms.js";
 
 const LOG_2PI = Math.log(2 * Math.PI);
 
@@ -116,7 +116,7 @@ export function block(term, K) {
       const { there, each } = setting(x);
       if (there.length < keep.length) return joint.fill(-Infinity);
       for (let k = 0; k < K; k++) {
-        const away = there.map((i) => x[keep[i]] / FAR - mean[k][keep[i]] / FAR);
+        const away = there.map((i) => x[keep[i]] / OVERFLOW_SCALE - mean[k][keep[i]] / OVERFLOW_SCALE);
         joint[k] -= 0.5 * square(turned(each(k).root, away));
       }
     },

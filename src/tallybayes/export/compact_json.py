@@ -17,7 +17,7 @@ INTEGERS = ("u1", "u2", "u4", "i1", "i2", "i4")
 
 
 def compact(model: object) -> dict[str, Json]:
-    """Describe a fitted model in little room, for the JavaScript scorer.
+    """Describe a fitted model in compressed form, for the JavaScript scorer.
 
     Lists of numbers are arrays of the smallest type that holds them exactly, compressed together. A `BayesClassifier`
     is written as the counts of its networks, from which the scorer smooths the few that a row asks for: P(class | x)

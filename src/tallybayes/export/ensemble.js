@@ -8,7 +8,7 @@
 import { coder, logs } from "./forms.js";
 
 const NO_BIN = 255;
-const LEAST = 1e-37; // of a probability
+const MIN_PROBABILITY = 1e-37; // of a probability
 
 // A chain reads one bin of its child: child(x) gives step(l, context), log P with the first l parents, called for
 // l = 0, 1, ... in turn.
@@ -35,7 +35,7 @@ function fromCounts({ child, concentration }, bins, sizes, n, start, worth, K) {
   const first = Array.from({ length: row }, (_, e) => orders[0].n[orders[0].start + e]);
   const all = first.reduce((a, b) => a + b, 0);
   const rate = concentration.map((a) => Math.max(Math.fround(Math.min(a, 1e30)), 1e-30));
-  const log = (p) => p.map((v) => Math.log(Math.max(v, LEAST)));
+  const log = (p) => p.map((v) => Math.log(Math.max(v, MIN_PROBABILITY)));
   if (child < 0) {
     const base = first.map((v) => Math.fround((v + 1 / K) / (all + 1)));
     return () => {

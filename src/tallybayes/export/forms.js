@@ -20,7 +20,7 @@ export function coder(term) {
 
 // Where every density is 0 as a double, forms add their log densities again divided by the square of this: then the
 // square of any distance is a number, and the class that is nearest wins.
-export const FAR = 2 ** 1000;
+export const OVERFLOW_SCALE = 2 ** 1000;
 
 // log(a / sum of a) from log a. The largest is subtracted first: beside 1e40, log 3 would be lost.
 export function normalised(a) {
@@ -40,7 +40,7 @@ export function logSumExp(a) {
 }
 
 // A form from a function: log P(x of column i | class), class by class; null: x is missing. far: the same divided by
-// the square of FAR, for densities that may be 0 as a double.
+// the square of OVERFLOW_SCALE, for densities that may be 0 as a double.
 function byColumn(columns, K, says, far) {
   const nothing = () => new Array(K).fill(0);
   const adder = (each) => (x, joint) => {
@@ -76,7 +76,7 @@ export function logNormal(x, mean, variance) {
 // the same far away: beside the distance nothing else counts
 function logNormalFar(x, mean, variance) {
   if (!(variance > 0)) return 0;
-  const delta = (x / FAR - mean / FAR) / Math.sqrt(2 * variance);
+  const delta = (x / OVERFLOW_SCALE - mean / OVERFLOW_SCALE) / Math.sqrt(2 * variance);
   return -delta * delta;
 }
 
@@ -126,7 +126,7 @@ export function kernel(term, K) {
     return logSumExp(each) - Math.log(h) - HALF_LOG_2PI;
   };
   const nearest = (x, i, k) => {
-    const deltas = value[i][k].map((v) => Math.abs((x / FAR - v / FAR) / bandwidth[i][k]));
+    const deltas = value[i][k].map((v) => Math.abs((x / OVERFLOW_SCALE - v / OVERFLOW_SCALE) / bandwidth[i][k]));
     const delta = deltas.reduce((a, b) => Math.min(a, b), Infinity);
     return -0.5 * delta * delta;
   };

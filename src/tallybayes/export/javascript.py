@@ -19,14 +19,15 @@ PARTS = (
     "average",
     "ensemble",
     "given",
+    "words",
     "scorer",
 )  # each after those that it imports
-HEAD = "// Made by tallybayes {version}. {who}; classes: {classes}.\n"
+FILE_HEADER = "// Made by tallybayes {version}. {who}; classes: {classes}.\n"
 TAIL = "export const model = scorer({description});\nexport default model;\n"
 
 
 def to_js(model: object, path: str | PathLike[str] | None = None, *, compact: bool = False) -> str:
-    """Write a fitted model as one JavaScript file: an ES module without dependencies that scores rows.
+    """Write a fitted model as an ES module without dependencies, for browsers and Node.
 
     It exports ``model``, with ``proba(row)``, ``logProba(row)``, ``predict(row)`` and ``evidence(row)``; a row is an
     object by the names of the columns, a date in it a string of ISO 8601 or a Date. P(class | x) is that of
@@ -53,6 +54,10 @@ def to_js(model: object, path: str | PathLike[str] | None = None, *, compact: bo
     ExportError
         If the model cannot be described; the message says why.
 
+    See Also
+    --------
+    to_json : The model as data.
+
     Examples
     --------
     >>> from tallybayes import GaussianNB
@@ -66,7 +71,7 @@ def to_js(model: object, path: str | PathLike[str] | None = None, *, compact: bo
     if compact:
         tail = TAIL.format(description="await unpack(description)")
     classes = dumps([str(v) for v in predictor.fitted.classes.tolist()[:8]])
-    head = HEAD.format(version=__version__, who=predictor.options.who, classes=classes)
+    head = FILE_HEADER.format(version=__version__, who=predictor.options.who, classes=classes)
     text = f"{head}{scorer_source()}\nexport const description = {found};\n{tail}"
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
@@ -75,7 +80,7 @@ def to_js(model: object, path: str | PathLike[str] | None = None, *, compact: bo
 
 @cache
 def scorer_source(exported: bool = True) -> str:
-    """Give the source of the scorer, its files as one.
+    """Return the source of the JavaScript scorer as one string.
 
     Parameters
     ----------

@@ -14,17 +14,17 @@ from typing import cast
 from tallybayes import __version__
 from tallybayes.data.schema import Schema
 from tallybayes.distributions.capabilities import CountsExport, capability
-from tallybayes.distributions.context import CODE, NUMBER, Exported, Json, plain
+from tallybayes.distributions.context import CODE, NUMBER, TEXT, Exported, Json, plain
 from tallybayes.errors import ExportError, brief
 from tallybayes.model.predictor import Predictor
 from tallybayes.model.term import Term
 
 FORMAT, VERSION = "tallybayes.model", 4
-LARGEST = 2**53  # beyond it JavaScript's numbers skip whole numbers
+MAX_SAFE_INTEGER = 2**53  # beyond it JavaScript's numbers skip whole numbers
 
 
 def description(model: object) -> dict[str, Json]:
-    """Describe a fitted model as plain JSON values: everything that it takes to score a row elsewhere.
+    """Describe a fitted model as plain JSON values, for a scorer in another language.
 
     Columns with their levels or cuts, the classes, the log prior, the temperature, and of each distribution its
     parameters in one of a few forms (tables of logarithms, normal densities, networks, …), as docs/model-json.md
@@ -72,7 +72,7 @@ def described(predictor: Predictor, counts: bool) -> dict[str, Json]:
         "estimator": options.who,
         "classes": [_label(v, "The classes") for v in fitted.classes.tolist()],
         "class_weight": plain(fitted.weight),
-        "start": plain(predictor.start),
+        "start": plain(predictor.offset),
         "beta": float(options.beta),
         "unseen": options.unseen,
         "given": _given(schema),
@@ -83,7 +83,7 @@ def described(predictor: Predictor, counts: bool) -> dict[str, Json]:
 
 
 def to_json(model: object, path: str | PathLike[str] | None = None, *, compact: bool = False) -> str:
-    """Write a fitted model as JSON: everything that it takes to score a row elsewhere.
+    """Write a fitted model as JSON, for a scorer in another language.
 
     Parameters
     ----------
@@ -104,6 +104,11 @@ def to_json(model: object, path: str | PathLike[str] | None = None, *, compact: 
     ------
     ExportError
         If the model cannot be described; the message says why.
+
+    See Also
+    --------
+    to_js : A scorer in JavaScript.
+    to_onnx : An ONNX graph.
 
     Examples
     --------
@@ -168,6 +173,8 @@ def _column(schema: Schema, j: int, reads: Json, size: int) -> Json:
         return column | {"reads": "cuts", **reads}
     if reads == NUMBER:
         return column | {"reads": "number"}
+    if reads == TEXT:
+        return column | {"reads": "text"}
     labels = schema.levels[j].labels if j in schema.levels else range(size)
     return column | {"reads": "levels", "levels": [_label(v, f"Column {schema.name(j)!r}") for v in labels]}
 
@@ -184,7 +191,7 @@ def _given(schema: Schema) -> Json:
 def _label(value: object, where: str) -> Json:
     """A label as JSON has it."""
     label = value.item() if hasattr(value, "item") else value
-    whole = isinstance(label, int) and abs(label) <= LARGEST
+    whole = isinstance(label, int) and abs(label) <= MAX_SAFE_INTEGER
     if isinstance(label, bool | str) or whole or (isinstance(label, float) and math.isfinite(label)):
         return label
     raise ExportError(

@@ -2,7 +2,7 @@
 
 import { coder, logNormal, logs } from "./forms.js";
 
-const MOST = 1 << 22; // numbers in one table: more, and too many missing values hang together
+const MAX_TABLE_NUMBERS = 1 << 22; // numbers in one table: more, and too many missing values hang together
 
 // A factor: { over: places of missing columns, the last fastest; log: (cells, classes) flat }.
 class Elimination {
@@ -15,7 +15,7 @@ class Elimination {
 
   cells(over) {
     const n = over.reduce((product, j) => product * this.sizes[j], this.K);
-    if (n > MOST) throw new RangeError("too many missing values hang together: a table of " + n + " numbers");
+    if (n > MAX_TABLE_NUMBERS) throw new RangeError("too many missing values hang together: a table of " + n + " numbers");
     return n;
   }
 

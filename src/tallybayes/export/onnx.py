@@ -12,7 +12,7 @@ from tallybayes.errors import ExportError, OptionError
 from tallybayes.export import onnx_average, onnx_ensemble, onnx_forms
 from tallybayes.export.model_json import description
 from tallybayes.export.onnx_forms import Form, logs
-from tallybayes.export.onnx_graph import IR, ML_OPSET, OPSET, Graph, take
+from tallybayes.export.onnx_graph import IR, ML_OPSET, OPSET, OnnxGraph, take
 
 MISSING = ""  # what stands for a missing value in a column of strings, unless it is a label there
 INSTEAD = "\u2205"  # then this does
@@ -28,7 +28,7 @@ WHOLE: dict[str, Form] = {"average": onnx_average.average, "ensemble": onnx_ense
 
 
 def to_onnx(model: object, path: str | PathLike[str] | None = None, *, evidence: bool = False) -> Any:
-    """Write a fitted model as an ONNX graph: float64, opset 17, any runtime that has it.
+    """Write a fitted model as an ONNX graph (float64, opset 17).
 
     One input for each column, of shape (rows, 1): strings, or float64; NaN is missing, and in a column of strings the
     empty string (unless that is a label of the column; the metadata of the graph say what stands for it then). Outputs:
@@ -61,6 +61,11 @@ def to_onnx(model: object, path: str | PathLike[str] | None = None, *, evidence:
     OptionError
         If the package onnx is not installed.
 
+    See Also
+    --------
+    to_js : A scorer in JavaScript.
+    to_sql : A SELECT.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes
@@ -76,7 +81,7 @@ def to_onnx(model: object, path: str | PathLike[str] | None = None, *, evidence:
     names = {column["name"] for column in found["columns"]}
     if "" in names:
         raise ExportError("A column has no name (''), and an input of a graph must have one.")
-    g = Graph(onnx, _free(names, "tallybayes_"))
+    g = OnnxGraph(onnx, _free(names, "tallybayes_"))
     inputs, read = [], []
     marks: dict[str, str] = {}
     for column in found["columns"]:
@@ -113,7 +118,7 @@ def _onnx() -> Any:
     return onnx
 
 
-def _input(g: Graph, column: Json, marks: dict[str, str]) -> tuple[int, str]:
+def _input(g: OnnxGraph, column: Json, marks: dict[str, str]) -> tuple[int, str]:
     """The type of a column's input, and the name of what is read of it."""
     name, double = column["name"], g.onnx.TensorProto.DOUBLE
     if column["reads"] == "number":
@@ -139,7 +144,7 @@ def _input(g: Graph, column: Json, marks: dict[str, str]) -> tuple[int, str]:
     return double, g.where(g.op("IsNaN", name), g.constant(-1), code)
 
 
-def _joint(g: Graph, found: Json, read: list[str]) -> str:
+def _joint(g: OnnxGraph, found: Json, read: list[str]) -> str:
     K = len(found["classes"])
     total = g.constant(np.zeros((1, K)))
     for term in found["terms"]:
@@ -151,7 +156,7 @@ def _joint(g: Graph, found: Json, read: list[str]) -> str:
     return str(g.op("Add", total, g.op("Expand", g.constant(logs(found["start"])[None]), rows)))
 
 
-def _evidence(g: Graph, found: Json, read: list[str]) -> str:
+def _evidence(g: OnnxGraph, found: Json, read: list[str]) -> str:
     """(rows, columns, classes); of an ensemble one column more."""
     K, by_column, order = len(found["classes"]), list[str](), list[int]()
     for term in found["terms"]:
@@ -165,7 +170,7 @@ def _evidence(g: Graph, found: Json, read: list[str]) -> str:
     return str(g.op("Gather", whole, g.constant(np.argsort(order)), axis=1))
 
 
-def _answers(g: Graph, found: Json, joint: str) -> tuple[str, str]:
+def _answers(g: OnnxGraph, found: Json, joint: str) -> tuple[str, str]:
     """Label and probabilities; the prior's where a row is impossible in every class."""
     start = logs(found["start"])
     top = g.largest(joint, 1)
@@ -179,7 +184,7 @@ def _answers(g: Graph, found: Json, joint: str) -> tuple[str, str]:
     return take(g, np.array(labels, dtype=object if isinstance(labels[0], str) else None), best), share
 
 
-def _model(onnx: Any, g: Graph, inputs: list[Any], answers: list[str], found: Json, marks: dict[str, str]) -> Any:
+def _model(onnx: Any, g: OnnxGraph, inputs: list[Any], answers: list[str], found: Json, marks: dict[str, str]) -> Any:
     kinds = onnx.TensorProto
     first = found["classes"][0]
     kind = kinds.STRING if isinstance(first, str) else kinds.DOUBLE if isinstance(first, float) else kinds.INT64

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tallybayes.export.onnx_forms import LOG_2PI, Term, beside, known_codes, logs, missing
-from tallybayes.export.onnx_graph import Graph, take
+from tallybayes.distributions.statistics import LOG_2PI
+from tallybayes.export.onnx_forms import Term, beside, known_codes, logs, missing
+from tallybayes.export.onnx_graph import OnnxGraph, take
 from tallybayes.utils.array_types import Array
 
 
@@ -20,11 +21,11 @@ class Member(NamedTuple):
     columns: str  # (rows, columns, K)
 
 
-def average(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def average(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     return _averaged(g, list(_members(g, term, x, K, _codes(g, term, x))))
 
 
-def average_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def average_columns(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     """The mean of what a column adds in the networks, by their shares in the prediction; what is left, evenly."""
     code = _codes(g, term, x)
     members = list(_members(g, term, x, K, code))
@@ -49,12 +50,12 @@ def average_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     return str(g.op("Add", mean, g.op("Mul", g.expand(known, 2), g.expand(rest, 1))))
 
 
-def _codes(g: Graph, term: Term, x: Sequence[str]) -> str:
+def _codes(g: OnnxGraph, term: Term, x: Sequence[str]) -> str:
     code = known_codes(g, term, x)
     return _without_followers(g, term, code, np.array(term["sizes"], dtype=np.int64)) if term["follows"] else code
 
 
-def _averaged(g: Graph, members: list[Member]) -> str:
+def _averaged(g: OnnxGraph, members: list[Member]) -> str:
     """log Σ weight · P / Σ weight over the networks that take part."""
     total, weight = list[str](), g.constant(np.zeros((1, 1)))
     for m in members:
@@ -65,7 +66,7 @@ def _averaged(g: Graph, members: list[Member]) -> str:
     return str(g.op("Sub", g.log_sum_exp(beside(g, total), 1), g.op("Log", weight)))
 
 
-def _members(g: Graph, term: Term, x: Sequence[str], K: int, code: str) -> Iterator[Member]:
+def _members(g: OnnxGraph, term: Term, x: Sequence[str], K: int, code: str) -> Iterator[Member]:
     """The networks; last naive Bayes, for rows in which none of them takes part."""
     sizes = np.array(term["sizes"], dtype=np.int64)
     d = len(sizes)
@@ -100,7 +101,7 @@ def _members(g: Graph, term: Term, x: Sequence[str], K: int, code: str) -> Itera
     yield Member(g.op("Not", some), 1.0, beside(g, [columns, *_normals(g, term["naive"]["reals"], x[d:], None)]))
 
 
-def _cell(g: Graph, parents: Sequence[int], sizes: Array, code: str) -> str:
+def _cell(g: OnnxGraph, parents: Sequence[int], sizes: Array, code: str) -> str:
     """(rows, 1): the cell of some columns, the last fastest."""
     at = np.zeros((len(sizes), 1), dtype=np.int64)
     step = 1
@@ -110,7 +111,7 @@ def _cell(g: Graph, parents: Sequence[int], sizes: Array, code: str) -> str:
     return g.sum(g.op("Mul", code, g.constant(at.T)), 1, keep=True)
 
 
-def _looked_up(g: Graph, tables: Sequence[Array], sizes: Array, code: str, absent: str, cell: str | None) -> str:
+def _looked_up(g: OnnxGraph, tables: Sequence[Array], sizes: Array, code: str, absent: str, cell: str | None) -> str:
     """(rows, columns, K): what the tables say at cell · size + code; 0 for what is missing."""
     firsts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
     whole = np.vstack([*tables, np.zeros((1, tables[0].shape[1]))])
@@ -121,7 +122,7 @@ def _looked_up(g: Graph, tables: Sequence[Array], sizes: Array, code: str, absen
     return take(g, whole, place)
 
 
-def _normals(g: Graph, reals: Sequence[Any], x: Sequence[str], cell: str | None) -> Iterator[str]:
+def _normals(g: OnnxGraph, reals: Sequence[Any], x: Sequence[str], cell: str | None) -> Iterator[str]:
     """(rows, 1, K) of each real column: its normal density beside a cell of parents."""
     for real, value in zip(reals, x, strict=True):
         mean, variance = np.array(real["mean"]), np.array(real["variance"])
@@ -139,7 +140,7 @@ def _normals(g: Graph, reals: Sequence[Any], x: Sequence[str], cell: str | None)
         yield g.where(missing(g, own), g.constant(np.zeros(1)), found)
 
 
-def _without_followers(g: Graph, term: Term, code: str, sizes: Array) -> str:
+def _without_followers(g: OnnxGraph, term: Term, code: str, sizes: Array) -> str:
     """A value that follows from another of its row is missing; of two that follow from each other the first stays."""
     first = np.cumsum(sizes) - sizes
     V = int(sizes.sum())

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.ensemble.missing_values import NO_BIN
 from tallybayes.export.onnx_forms import Term, known_codes, logs
-from tallybayes.export.onnx_graph import Graph, take
+from tallybayes.export.onnx_graph import OnnxGraph, take
 from tallybayes.utils.array_types import Array, Floats
 
-NO_BIN = 255
 SPARE_NEIGHBORS = 8  # more candidates than are asked for: their first distances are rounded
 CHAINS_AT_ONCE = 128  # looked up together: rows × 128 × classes numbers in memory
 
@@ -35,7 +35,7 @@ class Chains(NamedTuple):
     which: slice
 
 
-def ensemble(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def ensemble(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     """(rows, classes): the stacked score, blended with the mean of the networks where values are missing."""
     code = known_codes(g, term, x)
     bins = _bins(g, term, code)
@@ -57,7 +57,7 @@ def ensemble(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     return str(g.op("Add", g.op("Mul", share, stacked), g.op("Mul", _rest(g, share), mean)))
 
 
-def ensemble_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def ensemble_columns(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     """(rows, columns + 1, classes): what each column adds, and last what belongs to none."""
     d = len(x)
     code = known_codes(g, term, x)
@@ -121,18 +121,18 @@ def _encodings(term: Term) -> list[tuple[int, Floats]]:
     return [(each["column"], logs(each["log"])) for each in term["target_encoding"]]
 
 
-def _one_hot(g: Graph, columns: Array, weight: Floats, d: int) -> str:
+def _one_hot(g: OnnxGraph, columns: Array, weight: Floats, d: int) -> str:
     """(columns + 1, chains): which column each chain adds to, times its weight."""
     out = np.zeros((d + 1, len(columns)))
     out[columns, np.arange(len(columns))] = weight
     return g.constant(out)
 
 
-def _rest(g: Graph, share: str) -> str:
+def _rest(g: OnnxGraph, share: str) -> str:
     return str(g.op("Sub", g.constant(np.ones(1)), share))
 
 
-def _bins(g: Graph, term: Term, code: str) -> str:
+def _bins(g: OnnxGraph, term: Term, code: str) -> str:
     """(rows, binnings + 2): the bin of each binning; of the last two always 0 (no child), and none (no parent)."""
     maps = [np.array(b["map"]) for b in term["binnings"]]
     first = np.cumsum([0, *map(len, maps)])
@@ -166,7 +166,7 @@ def _groups(term: Term, K: int) -> Iterator[Chains]:
         yield Chains(child, bins[child], parent, bins[parent], start, table, slice(begin, begin + len(some)))
 
 
-def _places(g: Graph, chains: Chains, bins: str) -> list[str]:
+def _places(g: OnnxGraph, chains: Chains, bins: str) -> list[str]:
     """(rows, chains) for 0, 1, … parents at most: the place of the longest context whose parents have a bin."""
     child = g.op("Gather", bins, g.constant(chains.child), axis=1)
     place = g.op("Add", child, g.constant(chains.start[:, 0]))
@@ -185,7 +185,7 @@ def _places(g: Graph, chains: Chains, bins: str) -> list[str]:
     return out
 
 
-def _looked_up(g: Graph, chains: Chains, place: str) -> str:
+def _looked_up(g: OnnxGraph, chains: Chains, place: str) -> str:
     """(rows, chains, classes), float64."""
     single = chains.table.astype(np.float32)
     if not np.array_equal(single, chains.table):
@@ -193,7 +193,7 @@ def _looked_up(g: Graph, chains: Chains, place: str) -> str:
     return g.cast(g.op("Gather", g.constant(single), place, axis=0), np.float64)
 
 
-def _of_code(g: Graph, code: str, column: int, table: Floats) -> str:
+def _of_code(g: OnnxGraph, code: str, column: int, table: Floats) -> str:
     """(rows, classes): the row of a table for the code of a column, 0 where there is none."""
     own = g.op("Gather", code, g.constant(column), axis=1)
     none = g.op("Or", g.op("Less", own, g.constant(0)), g.op("GreaterOrEqual", own, g.constant(len(table))))
@@ -201,7 +201,7 @@ def _of_code(g: Graph, code: str, column: int, table: Floats) -> str:
     return take(g, whole, g.where(none, g.constant(len(table)), own))
 
 
-def _gaussian(g: Graph, part: Term, code: str) -> tuple[str, str, str]:
+def _gaussian(g: OnnxGraph, part: Term, code: str) -> tuple[str, str, str]:
     """What each number adds (rows, numbers, classes), their sum, and the constants, each times the weight."""
     z = _numbers(g, part["scale"], code)
     p, K = len(part["scale"]), len(part["mean"])
@@ -228,7 +228,7 @@ def _gaussian(g: Graph, part: Term, code: str) -> tuple[str, str, str]:
     return by_number, g.op("Mul", tail, minus), g.constant(constant)
 
 
-def _numbers(g: Graph, scale: list[Term], code: str) -> str:
+def _numbers(g: OnnxGraph, scale: list[Term], code: str) -> str:
     """(rows, numbers): the normal scores of codes."""
     values = [np.array(each["value"], dtype=np.float64) for each in scale]
     first = np.cumsum([0, *map(len, values)])[:-1]
@@ -238,8 +238,8 @@ def _numbers(g: Graph, scale: list[Term], code: str) -> str:
     return take(g, np.concatenate(values), g.op("Add", g.where(strange, g.constant(last), read), g.constant(first)))
 
 
-def _neighbors(g: Graph, part: Term, code: str, K: int) -> str:
-    """(rows, classes). The nearest rows are found by products, a few too many, and their distances computed again."""
+def _neighbors(g: OnnxGraph, part: Term, code: str, K: int) -> str:
+    """(rows, classes). The neighbours are found by products, a few too many, and their distances computed again."""
     rows = np.array(part["rows"], dtype=np.int64).reshape(len(part["label"]), -1)
     points = np.empty((len(rows), len(part["scale"])))
     for i, each in enumerate(part["scale"]):
@@ -278,7 +278,7 @@ def _neighbors(g: Graph, part: Term, code: str, K: int) -> str:
     return str(g.op("Mul", g.op("Log", lift), g.constant(np.full(1, float(part["weight"])))))
 
 
-def _shares(g: Graph, term: Term, code: str) -> tuple[str, str | None]:
+def _shares(g: OnnxGraph, term: Term, code: str) -> tuple[str, str | None]:
     """(rows, 1): the share of the stack, and (rows, columns): which columns lack a value that was always known."""
     rule = term["missing"]
     if rule is None or not rule["complete"]:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.distributions.statistics import LOG_2PI
 from tallybayes.errors import ExportError
-from tallybayes.export.onnx_graph import Graph, take
+from tallybayes.export.onnx_graph import OnnxGraph, take
 from tallybayes.utils.array_types import Floats
 
 Term = dict[str, Any]
-LOG_2PI = float(np.log(2 * np.pi))
 MOST_CELLS = 200_000  # of a table for one row: more, and missing values would take too long
 MOST_EVIDENCE = 30  # columns of a network, each of which takes the graph of the network once more
 MOST_KERNELS = 2000  # columns times classes
@@ -30,16 +30,16 @@ def logs(values: Any) -> Floats:
     return np.where(np.isnan(found), -np.inf, found)
 
 
-def beside(g: Graph, x: Sequence[str]) -> str:
+def beside(g: OnnxGraph, x: Sequence[str]) -> str:
     """Columns as one matrix."""
     return str(g.op("Concat", *x, axis=1))
 
 
-def missing(g: Graph, x: str) -> str:
+def missing(g: OnnxGraph, x: str) -> str:
     return str(g.op("IsNaN", x))
 
 
-def table_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def table_columns(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     """One table for all columns: of each its levels, then nothing (missing), then what is said of others."""
     parts, firsts, sizes, first = [], [], [], 0
     for i, log in enumerate(term["log"]):
@@ -56,7 +56,7 @@ def table_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     return take(g, np.vstack(parts), g.op("Add", place, g.constant(np.array(firsts))))
 
 
-def densities(g: Graph, x: str, mean: Floats, variance: Floats, low: Floats | None = None) -> str:
+def densities(g: OnnxGraph, x: str, mean: Floats, variance: Floats, low: Floats | None = None) -> str:
     """log N(x; mean, variance): x (…, 1) beside (…, K); 0 where x is missing, or the variance is 0."""
     says = variance > 0
     safe = np.where(says, variance, 1.0)
@@ -69,12 +69,12 @@ def densities(g: Graph, x: str, mean: Floats, variance: Floats, low: Floats | No
     return g.where(missing(g, x), g.constant(np.zeros(1)), found)
 
 
-def normal_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
+def normal_columns(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
     mean, low, variance = (np.array(term[key]) for key in ("mean", "low", "variance"))
     return densities(g, g.expand(beside(g, x), 2), mean, variance, low)
 
 
-def log_normal_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
+def log_normal_columns(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
     mean, low, variance = (np.array(term[key]) for key in ("mean", "low", "variance"))
     whole = g.expand(beside(g, x), 2)
     nothing = g.constant(np.zeros(1))
@@ -85,7 +85,7 @@ def log_normal_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  
     return g.where(missing(g, whole), nothing, found)
 
 
-def linear_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
+def linear_columns(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
     weight = logs(term["weight"])
     bias = np.zeros_like(weight) if term["bias"] is None else np.array(term["bias"], dtype=float)
     whole, nothing = g.expand(beside(g, x), 2), g.constant(np.zeros(1))
@@ -96,7 +96,7 @@ def linear_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # no
     return g.where(missing(g, whole), nothing, g.op("Add", value, g.constant(bias)))
 
 
-def linear(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
+def linear(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG001
     weight = logs(term["weight"])
     whole, nothing = beside(g, x), g.constant(np.zeros(1))
     absent = missing(g, whole)
@@ -112,7 +112,7 @@ def linear(g: Graph, term: Term, x: Sequence[str], K: int) -> str:  # noqa: ARG0
     return str(out)
 
 
-def kernel_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def kernel_columns(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     if len(x) * K > MOST_KERNELS:
         raise ExportError(f"its {len(x) * K:,} kernel densities are more than the {MOST_KERNELS:,} that a graph holds.")
     columns = []
@@ -134,7 +134,7 @@ def kernel_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     return beside(g, columns)
 
 
-def block(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def block(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     """Complete rows by the factors; if values are missing, all rows by elimination, column after column.
 
     A column that is missing is taken as one of its own with variance 1 that lies on its mean: it adds nothing.
@@ -159,7 +159,7 @@ def block(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     return str(g.op("If", some, then_branch=_body(incomplete, made), else_branch=_body(complete, found)))
 
 
-def _eliminated(g: Graph, factor: Floats, away: str, absent: str, d: int) -> str:
+def _eliminated(g: OnnxGraph, factor: Floats, away: str, absent: str, d: int) -> str:
     """−½ log|2π Σ| − ½ e' Σ⁻¹ e of the columns that are there: one column after the other is taken out of both."""
     lower = np.linalg.inv(factor)
     covariance = lower @ np.swapaxes(lower, 1, 2)
@@ -192,7 +192,7 @@ def _lower(rows: Any, d: int) -> Floats:
     return out
 
 
-def _body(g: Graph, output: str) -> Any:
+def _body(g: OnnxGraph, output: str) -> Any:
     """The nodes of a graph as the branch of another."""
     value = g.onnx.helper.make_tensor_value_info(output, g.onnx.TensorProto.DOUBLE, None)
     return g.onnx.helper.make_graph(g.nodes, f"{g.prefix}branch", [], [value], g.constants)
@@ -201,7 +201,7 @@ def _body(g: Graph, output: str) -> Any:
 # --- networks ---------------------------------------------------------------------------------------------------------
 
 
-def known_codes(g: Graph, term: Term, x: Sequence[str]) -> str:
+def known_codes(g: OnnxGraph, term: Term, x: Sequence[str]) -> str:
     """(rows, discrete columns): −1 for what is missing, unseen or gone."""
     sizes = np.array(term["sizes"], dtype=np.int64)
     code = beside(g, x[: len(sizes)])
@@ -214,7 +214,7 @@ def known_codes(g: Graph, term: Term, x: Sequence[str]) -> str:
     return str(code)
 
 
-def network(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def network(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     """Every column is summed out, parents last: where it is known only its value has a share."""
     sizes = term["sizes"]
     d = len(sizes)
@@ -238,7 +238,7 @@ def network(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     return _summed_out(g, factors, sizes, K)
 
 
-def network_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def network_columns(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     """(rows, columns, K): in the order of the graph, what each column adds to the log-likelihood of those before it."""
     d = len(term["sizes"])
     if len(x) > MOST_EVIDENCE:
@@ -258,7 +258,7 @@ def network_columns(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
     return beside(g, out)
 
 
-def _summed_out(g: Graph, factors: list[tuple[list[int], str]], sizes: Sequence[int], K: int) -> str:
+def _summed_out(g: OnnxGraph, factors: list[tuple[list[int], str]], sizes: Sequence[int], K: int) -> str:
     left = set(range(len(sizes)))
     while left:
         together = {j: sorted({i for over, _ in factors if j in over for i in over}) for j in left}
@@ -283,7 +283,7 @@ def _summed_out(g: Graph, factors: list[tuple[list[int], str]], sizes: Sequence[
     return total
 
 
-def _laid(g: Graph, own: list[int], name: str, over: Sequence[int]) -> str:
+def _laid(g: OnnxGraph, own: list[int], name: str, over: Sequence[int]) -> str:
     """A factor with its axes in the order of `over`, those that it does not have of length 1."""
     order = sorted(range(len(own)), key=lambda i: over.index(own[i]))
     if order != list(range(len(own))):
@@ -292,7 +292,7 @@ def _laid(g: Graph, own: list[int], name: str, over: Sequence[int]) -> str:
     return str(g.op("Unsqueeze", name, g.constant(np.array(axes)))) if axes else name
 
 
-Form = Callable[[Graph, Term, Sequence[str], int], str]
+Form = Callable[[OnnxGraph, Term, Sequence[str], int], str]
 BY_COLUMN: dict[str, Form] = {
     "table": table_columns, "normal": normal_columns, "log-normal": log_normal_columns, "linear": linear_columns,
     "kernel": kernel_columns,
@@ -300,7 +300,7 @@ BY_COLUMN: dict[str, Form] = {
 WHOLE: dict[str, Form] = {"linear": linear, "block": block, "network": network}
 
 
-def score(g: Graph, term: Term, x: Sequence[str], K: int) -> str:
+def score(g: OnnxGraph, term: Term, x: Sequence[str], K: int) -> str:
     """What a term adds, (rows, classes), in the quickest way that it has."""
     form = term["form"]
     return WHOLE[form](g, term, x, K) if form in WHOLE else g.sum(BY_COLUMN[form](g, term, x, K), 1)

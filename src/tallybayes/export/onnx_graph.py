@@ -11,7 +11,7 @@ from tallybayes.utils.array_types import Array
 OPSET, ML_OPSET, IR = 17, 3, 8
 
 
-class Graph:
+class OnnxGraph:
     """Nodes and constants, as they are written. prefix: how all of its names begin."""
 
     def __init__(self, onnx: Any, prefix: str = "") -> None:
@@ -25,7 +25,7 @@ class Graph:
         self._count += 1
         return f"{self.prefix}t{self._count}"
 
-    def inner(self, name: str) -> Graph:
+    def inner(self, name: str) -> OnnxGraph:
         """Begin a graph for a branch, whose names are its own.
 
         Parameters
@@ -38,7 +38,7 @@ class Graph:
         Graph
             A new one.
         """
-        return Graph(self.onnx, f"{self._name()}_{name}_")
+        return OnnxGraph(self.onnx, f"{self._name()}_{name}_")
 
     def constant(self, value: Any) -> str:
         """Put in an array.
@@ -242,6 +242,6 @@ class Graph:
         return str(self.op("Add", total, squeezed))
 
 
-def take(g: Graph, table: Array, index: str, axis: int = 0) -> str:
+def take(g: OnnxGraph, table: Array, index: str, axis: int = 0) -> str:
     """Rows of a constant."""
     return str(g.op("Gather", g.constant(table), index, axis=axis))

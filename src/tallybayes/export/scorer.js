@@ -9,13 +9,14 @@
 import { average } from "./average.js";
 import { block } from "./block.js";
 import { ensemble } from "./ensemble.js";
-import { FAR, kernel, linear, logNormalOrZero, logs, normal, normalised, table } from "./forms.js";
+import { OVERFLOW_SCALE, kernel, linear, logNormalOrZero, logs, normal, normalised, table } from "./forms.js";
 import { spreader } from "./given.js";
 import { network } from "./network.js";
+import { words } from "./words.js";
 
 const VERSION = 4;
 const FORMS = {
-  table, normal, "log-normal": logNormalOrZero, linear, kernel, block, network, average, ensemble,
+  table, normal, "log-normal": logNormalOrZero, linear, kernel, block, network, average, ensemble, words,
 };
 
 export class UnseenError extends Error {}
@@ -38,9 +39,16 @@ function number(value, name) {
   return found;
 }
 
-// How a column is read: a number, or a code.
+// How a column is read: a number, a code, or a text.
 function reader(column) {
   if (column.reads === "number") return (value) => (value === null ? NaN : number(value, column.name));
+  if (column.reads === "text") {
+    return (value) => {
+      if (value === null || Number.isNaN(value)) return null;
+      if (typeof value !== "string") throw new TypeError("column " + column.name + " takes texts; got " + JSON.stringify(value));
+      return value;
+    };
+  }
   if (column.reads === "levels") {
     const find = levelsOf(column.levels);
     return (value) => (value === null || Number.isNaN(value) ? -1 : find(value));
@@ -100,7 +108,7 @@ export function scorer(description) {
     return out.map((v, k) => from[k] + beta * v);
   }
 
-  // The log joint, divided by the square of FAR, of a row whose densities are all 0 as doubles.
+  // The log joint, divided by the square of OVERFLOW_SCALE, of a row whose densities are all 0 as doubles.
   function farJoint(row, from) {
     const x = values(row);
     const out = from.map((v) => (v === -Infinity ? v : 0));
@@ -108,7 +116,7 @@ export function scorer(description) {
       const own = which.map((j) => x[j]);
       const found = new Array(K).fill(0);
       (form.addFar ?? form.add)(own, found);
-      for (let k = 0; k < K; k++) out[k] += form.addFar ? beta * found[k] : (beta * found[k]) / FAR / FAR;
+      for (let k = 0; k < K; k++) out[k] += form.addFar ? beta * found[k] : (beta * found[k]) / OVERFLOW_SCALE / OVERFLOW_SCALE;
     }
     return out.map((v) => (Number.isNaN(v) ? -Infinity : v));
   }

@@ -33,7 +33,7 @@ def save(
     card: bool = False,
     min_count: float | None = None,
 ) -> None:
-    """Write a fitted model into a file: its parameters, schema and tally.
+    """Write a fitted model to a file: its parameters, schema and sufficient statistics.
 
     A file that is there already is replaced in one step: it is the old one or the new one at every moment, whatever
     happens.
@@ -41,22 +41,27 @@ def save(
     Parameters
     ----------
     model : fitted classifier of this library
-        What is written; a StreamingBayes, or a BayesDecision around a classifier, too.
+        The model; also a StreamingBayes, or a BayesDecision around a classifier.
     path : str, path or binary file
-        Where to write it.
+        The file.
     notes : dict, default=None
-        What else to keep beside the model, such as where the data came from; load_notes reads it.
+        Additional information to store, such as the origin of the data; `load_notes` reads it.
     card : bool, default=False
-        Whether a model card is written beside it, as `model_card` makes it: its name is path with ``.md`` after it.
+        Whether to write a model card to path with ``.md`` appended.
 
     min_count : float, default=None
-        Refuse to write statistics with a cell that more than 0 and fewer than min_count rows are in, as
-        `tallybayes.privacy.check_counts` does; None writes them as they are.
+        Refuse to write statistics with a cell of more than 0 and fewer than min_count rows (see
+        `tallybayes.privacy.check_counts`); None: no check.
 
     Raises
     ------
     OptionError
         If path is neither a path nor a binary file, or no path where there is to be a card; if the notes are no dict.
+
+    See Also
+    --------
+    load : Reads the file.
+    tallybayes.export.to_json : A model for other languages.
 
     Examples
     --------
@@ -95,7 +100,7 @@ def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
 
 
 def load(path: object) -> GenerativeClassifier | BayesDecision | StreamingBayes:
-    """Read the model in a file that `save` wrote.
+    """Load a model from a file that `save` wrote.
 
     Nothing in the file is executed. Whatever its bytes are, the answer is a model or one ModelFileError, in time and
     memory in proportion to its size.
@@ -103,7 +108,7 @@ def load(path: object) -> GenerativeClassifier | BayesDecision | StreamingBayes:
     Parameters
     ----------
     path : str, path or binary file
-        Where to read it from.
+        The file.
 
     Returns
     -------
@@ -114,6 +119,10 @@ def load(path: object) -> GenerativeClassifier | BayesDecision | StreamingBayes:
     ------
     ModelFileError
         If the file holds no model, or one that no rows can have made.
+
+    See Also
+    --------
+    save : Writes the file.
 
     Examples
     --------
@@ -164,24 +173,28 @@ def to_bytes(
     notes: Mapping[str, object] | None = None,
     min_count: float | None = None,
 ) -> bytes:
-    """Give a fitted model as bytes: those of its model file, to be sent or kept elsewhere.
+    """Convert a fitted model to the bytes of its model file, to send or store it.
 
     A model that has learned nothing (``model.empty()``, ``model.plan(source)``) can be sent too: a plan for others.
 
     Parameters
     ----------
     model : fitted classifier of this library
-        What is written.
+        The model.
     notes : dict, default=None
-        What else to keep beside the model, such as where the data came from.
+        Additional information to store, such as the origin of the data.
     min_count : float, default=None
-        Refuse statistics with a cell that more than 0 and fewer than min_count rows are in, as
-        `tallybayes.privacy.check_counts` does; None gives them as they are.
+        Refuse statistics with a cell of more than 0 and fewer than min_count rows (see
+        `tallybayes.privacy.check_counts`); None: no check.
 
     Returns
     -------
     bytes
         For ``from_bytes``; written into a file, they are the file that ``load`` reads.
+
+    See Also
+    --------
+    from_bytes : Reads the bytes.
 
     Examples
     --------
@@ -197,14 +210,14 @@ def to_bytes(
 
 
 def from_bytes(data: bytes | bytearray | memoryview) -> GenerativeClassifier | BayesDecision | StreamingBayes:
-    """Read the model in bytes that ``to_bytes`` gave, or that a model file holds.
+    """Load a model from the bytes of ``to_bytes`` or of a model file.
 
     Nothing in them is executed. Whatever they are, the answer is a model or one ModelFileError.
 
     Parameters
     ----------
     data : bytes
-        All of them.
+        The bytes of a model file.
 
     Returns
     -------
@@ -215,6 +228,10 @@ def from_bytes(data: bytes | bytearray | memoryview) -> GenerativeClassifier | B
     ------
     ModelFileError
         If they hold no model, or one that no rows can have made.
+
+    See Also
+    --------
+    to_bytes : Writes the bytes.
 
     Examples
     --------
@@ -236,7 +253,7 @@ def from_bytes(data: bytes | bytearray | memoryview) -> GenerativeClassifier | B
 
 
 def load_notes(path: object) -> dict[str, Any]:
-    """Read the notes that were saved beside a model.
+    """Read the notes that `save` stored with a model.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ MOST_COLUMNS, MOST_CLASSES, MOST_LEVELS = 50, 30, 6
 
 
 def model_card(model: GenerativeClassifier | BayesDecision, *, notes: Mapping[str, object] | None = None) -> str:
-    """Write a model card: Markdown with what a fitted model is and what it learned from, from its own facts.
+    """Write a model card in Markdown from the facts of a fitted model.
 
     What only people know (what it is for, where the rows came from, whom it may harm) is left for them to fill in.
 
@@ -108,7 +108,7 @@ def _head(model: GenerativeClassifier, notes: Mapping[str, object]) -> str:
 
 
 def _classes(model: GenerativeClassifier) -> str:
-    fitted, start = model.fitted_, model.predictor_.start
+    fitted, start = model.fitted_, model.predictor_.offset
     prior = np.exp(start - np.logaddexp.reduce(start))
     total = float(fitted.weight.sum())
     rows: list[tuple[object, ...]] = [

@@ -30,7 +30,7 @@ MAGIC = b"\x89TBM\r\n\x1a\n"  # not text, and a copy that changes line ends brea
 VERSION = 3  # the only one that is read; from 1.0 on, every later version will read it
 START = struct.Struct("<8sIIQQ")
 DIGEST = 32
-STEP = 1 << 20
+READ_BYTES = 1 << 20
 DTYPE = re.compile(r"\|b1|\|i1|\|u1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,6}|\|S[1-9][0-9]{0,6}")
 
 
@@ -102,7 +102,7 @@ def read(source: Readable) -> tuple[dict[str, object], list[Array]]:
 def _up_to(source: Readable, data: bytearray, size: int) -> bytearray:
     """data, read on until it has `size` bytes or the source ends: never more memory than there are bytes."""
     while len(data) < size:
-        more = source.read(min(STEP, size - len(data)))
+        more = source.read(min(READ_BYTES, size - len(data)))
         if not isinstance(more, bytes | bytearray | memoryview):
             raise ModelFileError(f"Reading it gave {type(more).__name__} instead of bytes: open it in binary mode.")
         if not more:

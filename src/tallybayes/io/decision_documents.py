@@ -14,7 +14,7 @@ import numpy as np
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io.json_checks import Json, fields, items
-from tallybayes.io.value_reader import Reader
+from tallybayes.io.value_reader import ValueReader
 from tallybayes.io.value_writer import Writer
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def write_decision(decision: BayesDecision, writer: Writer, document: Json) -> J
 
 
 def read_decision(
-    document: Json, reader: Reader, read: Callable[[Json, Reader], GenerativeClassifier]
+    document: Json, reader: ValueReader, read: Callable[[Json, ValueReader], GenerativeClassifier]
 ) -> BayesDecision:
     """read: how the classifier inside is read."""
     from sklearn.frozen import FrozenEstimator

@@ -20,7 +20,7 @@ from tallybayes.io import atomic_files
 if sys.platform != "win32":
     import fcntl
 
-EVERY = 0.05  # seconds between two looks at a lock that somebody holds
+POLL_SECONDS = 0.05  # seconds between two looks at a lock that somebody holds
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
@@ -82,7 +82,7 @@ def _take(beside: str, waiting: Callable[[str], None]) -> int | None:
         if not announced:
             waiting(holder or "another process")
             announced = True
-        time.sleep(EVERY)
+        time.sleep(POLL_SECONDS)
 
 
 def _is_there(beside: str, fd: int) -> bool:

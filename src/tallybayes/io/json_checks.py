@@ -8,13 +8,13 @@ from tallybayes.errors import ModelFileError
 
 Json = object  # what a file says is anything until it has been looked at
 BITS = 4096  # of an integer
-LONGEST = 300  # of a message: what a file says of itself may be as long as the file
+MAX_MESSAGE_LENGTH = 300  # of a message: what a file says of itself may be as long as the file
 
 
 def bounded(e: Exception) -> str:
     """What went wrong with a file, in a few lines whatever the file holds."""
     text = str(e)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[:MAX_MESSAGE_LENGTH]} …"
 
 
 def fields(j: Json, where: str, *names: str) -> list[Json]:

@@ -28,7 +28,7 @@ from tallybayes.io.decision_documents import classifier_inside, decision_of, rea
 from tallybayes.io.json_checks import Json, bounded, fields, index, items, mapping
 from tallybayes.io.stream_documents import NAME as STREAM
 from tallybayes.io.stream_documents import read_stream_learner, stream_learner_of, write_stream_learner
-from tallybayes.io.value_reader import Reader
+from tallybayes.io.value_reader import ValueReader
 from tallybayes.io.value_writer import Writer
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.priors import plain
@@ -103,8 +103,10 @@ def _document(model: object, writer: Writer) -> dict[str, Json]:
             {key: writer.array(a, f"The tally's {key!r}") for key, a in arrays_of(t.statistics).items()}
             for t in fitted.terms
         ],
-        "closed": fitted.closed,
-        "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in model._kept().items()},
+        "closed": fitted.classes_fixed,
+        "attributes": {
+            k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in model._extra_attributes().items()
+        },
     }
 
 
@@ -124,7 +126,7 @@ def from_document(
         inside = document.get("estimator") if decides and isinstance(document, dict) else document
         if isinstance(inside, dict):
             estimator(inside.get("class"))  # imported first: its module brings the distributions that only it uses
-        reader = Reader(arrays, listed)
+        reader = ValueReader(arrays, listed)
         model: GenerativeClassifier | BayesDecision | StreamingBayes
         if isinstance(document, dict) and document.get("class") == STREAM:
             model = read_stream_learner(document, reader)
@@ -135,7 +137,7 @@ def from_document(
         return model, found
 
 
-def _read_model(document: Json, reader: Reader) -> GenerativeClassifier:
+def _read_model(document: Json, reader: ValueReader) -> GenerativeClassifier:
     name, given, schema_, groups_, classes_, weight, stats, closed, others = fields(
         document, "The model", "class", "parameters", "schema", "groups", "classes", "weight", "stats", "closed",
         "attributes",
@@ -163,7 +165,7 @@ def _read_model(document: Json, reader: Reader) -> GenerativeClassifier:
     return model
 
 
-def _read_terms(groups: list[Json], tallies: list[Json], schema: Schema, reader: Reader) -> tuple[Term, ...]:
+def _read_terms(groups: list[Json], tallies: list[Json], schema: Schema, reader: ValueReader) -> tuple[Term, ...]:
     planned = []
     for group in groups:
         which, columns = fields(group, "A group", "distribution", "columns")
@@ -176,7 +178,7 @@ def _read_terms(groups: list[Json], tallies: list[Json], schema: Schema, reader:
     return tuple(_with_statistics(term, held, reader) for term, held in zip(planned, tallies, strict=True))
 
 
-def _with_statistics(term: Term, held: Json, reader: Reader) -> Term:
+def _with_statistics(term: Term, held: Json, reader: ValueReader) -> Term:
     arrays = {key: reader.numbers(a, f"the tally's {key!r:.40}") for key, a in mapping(held, "stats").items()}
     with _no_tally(term.distribution):
         return replace(term, statistics=statistics_from(term.distribution, arrays))

@@ -9,7 +9,7 @@ import numpy as np
 from tallybayes.data.labels import is_label
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.io.json_checks import Json, fields, items, mapping
-from tallybayes.io.value_reader import Reader
+from tallybayes.io.value_reader import ValueReader
 from tallybayes.io.value_writer import Writer
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def write_stream_learner(model: StreamingBayes, writer: Writer) -> dict[str, Jso
         }
 
 
-def read_stream_learner(document: Json, reader: Reader) -> StreamingBayes:
+def read_stream_learner(document: Json, reader: ValueReader) -> StreamingBayes:
     """The model of a document; ModelFileError, or another error, if it is none."""
     from tallybayes.estimators.streaming_bayes import StreamingBayes
 

@@ -13,9 +13,9 @@ from typing import Any, get_args
 import numpy as np
 
 from tallybayes import distributions
-from tallybayes.data.expansion import CALENDAR, NUMBER, TEMPORAL_KINDS, Expansion
+from tallybayes.data.expansion import CALENDAR_PARTS, NUMBER, TEMPORAL_KINDS, Expansion
 from tallybayes.data.labels import is_label
-from tallybayes.data.schema import KINDS, Choice, Cuts, Levels, Schema
+from tallybayes.data.schema import KINDS, Cuts, DistributionChoice, Levels, Schema
 from tallybayes.data.table import Container
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError
@@ -26,7 +26,7 @@ from tallybayes.utils.array_types import Array
 CONTAINERS: tuple[Container, ...] = get_args(Container)
 
 
-class Reader:
+class ValueReader:
     """The way back. Whatever the JSON is: a value, or a ModelFileError."""
 
     def __init__(self, arrays: list[Array], listed: Json) -> None:
@@ -211,7 +211,7 @@ class Reader:
         return cls(**found)
 
 
-def _choice(j: Json) -> Choice:
+def _choice(j: Json) -> DistributionChoice:
     name, losses, rows = fields(j, "chosen", "name", "losses", "rows")
     found: dict[str, float] = {}
     for pair in items(losses, "losses"):
@@ -221,7 +221,7 @@ def _choice(j: Json) -> Choice:
         found[candidate] = loss
     if not isinstance(name, str) or type(rows) is not int:
         raise ModelFileError("The schema's choices are not names of distributions.")
-    return Choice(name, found, rows)
+    return DistributionChoice(name, found, rows)
 
 
 def _given(j: Json) -> Expansion:
@@ -229,7 +229,7 @@ def _given(j: Json) -> Expansion:
     found = next((w for w in ("column", "id", *TEMPORAL_KINDS) if w == what), None)
     if found is None or not isinstance(name, str | None) or not isinstance(zone, str | None):
         raise ModelFileError("The columns that the schema is given are not known ones.")
-    known = (NUMBER[found], *CALENDAR.get(found, ())) if found in TEMPORAL_KINDS else ()
+    known = (NUMBER[found], *CALENDAR_PARTS.get(found, ())) if found in TEMPORAL_KINDS else ()
     own = tuple(texts(parts, "parts"))
     if not set(own) <= set(known) or len(set(own)) < len(own) or own[:1] != known[:1]:
         raise ModelFileError(f"The parts of a {found} are not known ones.")

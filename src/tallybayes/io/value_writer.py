@@ -60,7 +60,7 @@ class Writer:
         Returns
         -------
         JSON values
-            For `Reader.value`.
+            For `ValueReader.value`.
         """
         if depth > DEEP:
             raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
@@ -101,7 +101,7 @@ class Writer:
         Returns
         -------
         JSON values
-            For `Reader.value`.
+            For `ValueReader.value`.
         """
         if a.dtype.kind == "T" and a.ndim == 1:
             return {"texts": [str(v) for v in a.tolist()]}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tallybayes.data.schema import Schema
+from tallybayes.distributions.networks.averaged_networks import AveragedNetwork
 from tallybayes.distributions.statistics import arrays_of, changed
 from tallybayes.distributions.univariate.categorical import split
 from tallybayes.errors import MergeError
@@ -74,6 +75,8 @@ def _statistics(term: Term, order: Sequence[int]) -> Any:
         start = np.concatenate([[0], np.cumsum(np.diff(arrays["start"])[entries])]).astype(np.int64)
         moved = {key: np.concatenate([arrays[key][s] for s in spans]) for key in ("value", "weight")}
         return changed(term.statistics, {"start": start, **moved})
+    if set(arrays) == {"single", "sizes", "joint"} and isinstance(term.distribution, AveragedNetwork):
+        return _joint_counts(term.distribution, term.statistics, order)
     if not set(arrays) <= BY_COLUMN:
         raise MergeError(
             "The two models have the same columns in another order, and the statistics of the distribution "
@@ -81,6 +84,22 @@ def _statistics(term: Term, order: Sequence[int]) -> Any:
             "with schema=first.schema_."
         )
     return changed(term.statistics, {key: _array(a, at) for key, a in arrays.items()})
+
+
+def _joint_counts(network: AveragedNetwork, s: Any, order: Sequence[int]) -> Any:
+    """Counts of every set of columns up to a size: each table with its axes in the new order."""
+    K, sizes, tables = len(s.single), s.sizes, network.tables(len(s.sizes)).index()
+    ends = np.cumsum([np.prod(sizes[list(columns)]) for columns in tables]).tolist()
+    single, joint = split(s.single, sizes), []
+    for columns in tables:
+        old = [order[j] for j in columns]
+        before = tuple(sorted(old))
+        end, shape = ends[tables[before]], sizes[list(before)].tolist()
+        block = s.joint[:, end - int(np.prod(shape)) : end].reshape(K, *shape)
+        joint.append(block.transpose(0, *(1 + before.index(j) for j in old)).reshape(K, -1))
+    moved = {"single": [single[j] for j in order], "joint": joint or [s.joint]}
+    arrays = {key: np.ascontiguousarray(np.concatenate(parts, axis=1)) for key, parts in moved.items()}
+    return changed(s, {**arrays, "sizes": sizes[list(order)]})
 
 
 def _array(a: Any, at: Any) -> Any:

@@ -12,9 +12,8 @@ standard error of the best, in the order of CANDIDATES: a table of few rows keep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Numbers, cut_numbers, find_cuts, numbers
 from tallybayes.data.labels import Target
-from tallybayes.data.schema import KINDS, Choice, Schema
+from tallybayes.data.schema import KINDS, DistributionChoice, Schema
 from tallybayes.data.table import Table
 from tallybayes.distributions import Binned, Distribution, Gaussian, Kernel, LogGaussian, Poisson, distribution
 from tallybayes.distributions.context import Context
@@ -139,7 +138,7 @@ def _choices(
 def choose(
     table: Table, schema: Schema, columns: Sequence[int], options: Mapping[str, object], target: Target
 ) -> Schema:
-    """The schema with a Choice for each of the columns, and cuts for those that are cut.
+    """The schema with a choice for each of the columns, and cuts for those that are cut.
 
     options: parameters of the estimator that a distribution takes over (alpha, ddof, …).
     """
@@ -147,9 +146,9 @@ def choose(
         return schema
     if table.csr is not None:
         name = "multinomial" if _whole_counts(table.csr) else "gaussian"
-        return replace(schema, chosen={**schema.chosen, **dict.fromkeys(columns, Choice(name))})
+        return replace(schema, chosen={**schema.chosen, **dict.fromkeys(columns, DistributionChoice(name))})
     rows = _sample(table, schema, columns, target, SAMPLE)
-    chosen: dict[int, Choice] = dict.fromkeys(columns, Choice("gaussian", rows=len(rows.at)))
+    chosen: dict[int, DistributionChoice] = dict.fromkeys(columns, DistributionChoice("gaussian", rows=len(rows.at)))
     if rows.w[rows.has_others].sum() >= FEWEST and rows.K > 1:
         many = int((target.y >= 0).sum()) > CUTTING
         at_once = max(1, SELECTION_CELLS // (len(rows.at) * rows.K))
@@ -173,63 +172,14 @@ def _whole_counts(csr: Any) -> bool:
 
 def _sample(table: Table, schema: Schema, columns: Sequence[int], target: Target, most: int) -> _Judged:
     """Some of the rows that count, whatever order they are in: those with the smallest hashes of these columns."""
-    there = np.flatnonzero((target.y >= 0) if target.w is None else (target.y >= 0) & (target.w > 0))
-    key = _hashes(table, schema, columns, target)
-    if len(there) > most:
-        there = there[_smallest(key[there], most)]
+    own, K = numbers(table, schema, columns, learning=True), max(len(target.classes), 1)
+    there, key = _core.hashed_sample(own.columns, target.y, target.w, K, most)
     w = np.ones(len(there)) if target.w is None else target.w[there]
     if len(w):
         w = w / min(1.0, float(w.mean()))  # weights may be shares of a whole: a row is a row
     present, y = np.unique(target.y[there], return_inverse=True)  # of many classes, few are in the sample
     weight = np.bincount(y, weights=w, minlength=len(present)).astype(np.float64)
-    return _Judged(there, y.astype(np.int32), w, np.minimum(w, 1.0), weight, key[there])
-
-
-def _hashes(table: Table, schema: Schema, columns: Sequence[int], target: Target) -> NDArray[np.uint64]:
-    """A hash of each row: of its class, its weight and its values in some columns.
-
-    It depends neither on the order of columns nor on their units (values count to six digits of the largest one), nor
-    on the names of classes: columns and classes are told apart by the sum of what they hold.
-    """
-    own: Iterable[Array]
-    if table.matrix is not None:
-        own = (table.matrix[:, j] for j in columns)
-    else:
-        own = numbers(table, schema, columns, learning=True).arrays
-    there = target.y >= 0 if target.w is None else (target.y >= 0) & (target.w > 0)
-    out = np.zeros(len(target.y), dtype=np.uint64)
-    for values in chain(() if target.w is None else (target.w,), own):
-        x = values.astype(np.float64)
-        largest = float(np.abs(x[np.isfinite(x) & there]).max(initial=0.0)) or 1.0
-        x = (x / largest + 0.0).astype(np.float32)  # −0 is 0
-        token = _mixed(np.where(x == x, x.view(np.uint32), np.uint32(1)).astype(np.uint64))
-        out += _mixed(token + np.add.reduce(token[there]))
-    known = np.maximum(target.y, 0)
-    classes = np.zeros(max(len(target.classes), 1), dtype=np.uint64)
-    np.add.at(classes, known[there], _mixed(out[there]))
-    return _mixed(out + classes[known])
-
-
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    x = x * np.uint64(0x9E3779B97F4A7C15)
-    x ^= x >> np.uint64(29)
-    x *= np.uint64(0xBF58476D1CE4E5B9)
-    x ^= x >> np.uint64(32)
-    return x
-
-
-def _smallest(key: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
-    """The places of the smallest hashes, in their order; equal rows differ by how many there are before."""
-    order = np.argsort(key, kind="stable")
-    own = key[order]
-    new = np.append(True, own[1:] != own[:-1])
-    first = np.flatnonzero(new)
-    turn = np.arange(len(own)) - first[np.cumsum(new) - 1]
-    own = (own + turn.astype(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)
-    own ^= own >> np.uint64(29)
-    own *= np.uint64(0x94D049BB133111EB)
-    found = np.argpartition(own, most - 1)[:most]
-    return order[found[np.argsort(own[found])]]
+    return _Judged(there, y.astype(np.int32), w, np.minimum(w, 1.0), weight, key)
 
 
 def _numbers(table: Table, schema: Schema, columns: Sequence[int], at: NDArray[np.int64]) -> Numbers:
@@ -251,7 +201,7 @@ def _cut(table: Table, schema: Schema, columns: Sequence[int], target: Target) -
     return replace(schema, cuts={**schema.cuts, **dict(zip(columns, found, strict=True))})
 
 
-def _losses(data: Numbers, rows: _Judged, options: Mapping[str, object], many: bool) -> list[Choice]:
+def _losses(data: Numbers, rows: _Judged, options: Mapping[str, object], many: bool) -> list[DistributionChoice]:
     """A choice for each column. many: there are too many rows for a kernel density."""
     x = np.stack(data.arrays)
     loss: dict[str, Floats] = {"gaussian": _judge(Gaussian, "gaussian", data, rows, options)}
@@ -323,11 +273,11 @@ def _class_losses(log: Array, rows: _Judged) -> Floats:
     return np.minimum(np.where(np.isnan(loss), MOST_LOSS, loss), MOST_LOSS)
 
 
-def _decide(losses: Mapping[str, Floats], rows: _Judged, judged: NDArray[np.bool_]) -> Choice:
+def _decide(losses: Mapping[str, Floats], rows: _Judged, judged: NDArray[np.bool_]) -> DistributionChoice:
     """The simplest within one standard error of the best."""
     w = rows.w[judged]
     if w.sum() < FEWEST:
-        return Choice("gaussian", rows=len(rows.at))
+        return DistributionChoice("gaussian", rows=len(rows.at))
     tried = {name: loss[judged] for name, loss in losses.items() if not np.isnan(loss[judged]).any()}
     mean = {name: float(np.average(loss, weights=w)) for name, loss in tried.items()}
     best = min(mean, key=mean.__getitem__)
@@ -335,8 +285,8 @@ def _decide(losses: Mapping[str, Floats], rows: _Judged, judged: NDArray[np.bool
         more = loss - tried[best]
         spread = np.sqrt(np.average((more - np.average(more, weights=w)) ** 2, weights=w) / w.sum())
         if mean[name] - mean[best] <= spread:
-            return Choice(name, mean, len(rows.at))
-    return Choice(best, mean, len(rows.at))
+            return DistributionChoice(name, mean, len(rows.at))
+    return DistributionChoice(best, mean, len(rows.at))
 
 
 def differs(a: Schema, b: Schema) -> tuple[int, str, str] | None:

@@ -64,12 +64,13 @@ class RowCodes:
     """Reads one dict as packed codes (columns, 1), for a term that is a whole model: what a table of
     this row would be packed into. Whatever is unusual it does not take."""
 
-    __slots__ = ("_gone", "_kind", "_readers")
+    __slots__ = ("_gone", "_kind", "_none", "_readers")
 
     def __init__(self, fitted: Fitted, sizes: Array, gone: Sequence[tuple[int, int]]) -> None:
         schema, (term,) = fitted.schema, fitted.terms
         top = int(sizes.max(initial=0))
         self._kind = np.uint8 if top <= 255 else np.uint16 if top <= 65535 else np.uint32
+        self._none = int(np.iinfo(self._kind).max)
         self._gone = frozenset(gone)
         self._readers = [
             (
@@ -82,7 +83,7 @@ class RowCodes:
 
     def read(self, row: dict[str, object]) -> Array | None:
         """Give the packed codes of a row."""
-        none = int(np.iinfo(self._kind).max)
+        none = self._none
         codes, met = [none] * len(self._readers), 0
         for i, (name, points, labels) in enumerate(self._readers):
             value = row.get(name, self)

@@ -16,7 +16,7 @@ from tallybayes.data.encoding import rows_of
 from tallybayes.data.labels import Target, positions, union
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions.base import reclass, scale
+from tallybayes.distributions.base import reclass, scale, with_classes
 from tallybayes.distributions.capabilities import (
     LevelCounts,
     ParameterCount,
@@ -56,7 +56,7 @@ class Fitted:
         The weight of the rows of each class.
     terms : tuple of Term
         The distributions on their columns, with sums; with parameters too, once they are estimated.
-    closed : bool, default=False
+    classes_fixed : bool, default=False
         Whether the classes were declared, so that another label is an error.
     log_prior : ndarray of shape (K,), default=None
         The log prior; None until the parameters are estimated.
@@ -66,7 +66,7 @@ class Fitted:
     classes: Array
     weight: Floats
     terms: tuple[Term, ...]
-    closed: bool = False
+    classes_fixed: bool = False
     log_prior: Floats | None = None
 
     @property
@@ -164,7 +164,7 @@ class Fitted:
             If the other had more of something.
         """
         left = self._combined(other, -1)
-        if not self.closed and (left.weight == 0).any():
+        if not self.classes_fixed and (left.weight == 0).any():
             left = left.reclass(left.classes[left.weight > 0])
         return without_forgotten(left, self)
 
@@ -212,7 +212,13 @@ class Fitted:
         if np.array_equal(self.classes, classes):
             return replace(self, classes=classes)
         to, K = positions(self.classes, classes).tolist(), len(classes)
-        terms = tuple(_raw(t, reclass(t.distribution, t.statistics, to, K)) for t in self.terms)
+        terms = tuple(
+            _raw(
+                replace(t, distribution=with_classes(t.distribution, to, K)),
+                reclass(t.distribution, t.statistics, to, K),
+            )
+            for t in self.terms
+        )
         return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
 
     def emptied(self, which: Array | None = None) -> Fitted:
@@ -258,7 +264,7 @@ class Fitted:
                 "The two models use different distributions, or count different combinations, for their columns."
             )
         both = self.relevel(schema).add(other.relevel(schema))
-        return replace(both, closed=self.closed and other.closed)
+        return replace(both, classes_fixed=self.classes_fixed and other.classes_fixed)
 
     def relevel(self, schema: Schema) -> Fitted:
         """Give the same counts under a schema that numbers the levels in another order.
@@ -329,7 +335,7 @@ class Fitted:
         """Return the log prior and log P(x | class) of rows that were learned, each without the row itself.
 
         A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. What was chosen
-        with all rows (cuts, structure, concentration of back-off, bandwidths, shrinkage, a given prior) stays.
+        with all rows (cuts, structure, concentration of back-off, shrinkage, a given prior) stays.
 
         Parameters
         ----------
@@ -401,8 +407,8 @@ class Fitted:
         for i in only.tolist():
             w = None if rows.w is None else np.minimum(rows.w[i : i + 1], 1.0)
             one = replace(rows, data={j: rows_of(data, slice(i, i + 1)) for j, data in rows.data.items()}, w=w)
-            row = count(replace(one, y=rows.classes_of_rows[i : i + 1]), self.terms, self.classes, self.closed)
-            less = self._combined(row, -1) if kept or self.closed else self.subtract(row)
+            row = count(replace(one, y=rows.classes_of_rows[i : i + 1]), self.terms, self.classes, self.classes_fixed)
+            less = self._combined(row, -1) if kept or self.classes_fixed else self.subtract(row)
             prior[i], likelihood[i] = 0.0, 0.0
             if not less.weight.sum() > 0:
                 continue
@@ -429,7 +435,7 @@ def count_parameters(fitted: Fitted) -> int:
     return total
 
 
-def count(rows: Rows, terms: Sequence[Term], classes: Array, closed: bool = False) -> Fitted:
+def count(rows: Rows, terms: Sequence[Term], classes: Array, classes_fixed: bool = False) -> Fitted:
     """The sums of rows whose classes are numbered as `classes` are."""
     y, K, counted = rows.classes_of_rows, len(classes), []
     for term in terms:
@@ -438,7 +444,7 @@ def count(rows: Rows, terms: Sequence[Term], classes: Array, closed: bool = Fals
             counted.append(Term(term.distribution, term.columns, statistics))
         except _core.BadValue as e:
             raise refused(e, rows.schema, term.columns, rows.who) from None
-    return Fitted(rows.schema, classes, _core.class_weights(y, rows.w, K), tuple(counted), closed)
+    return Fitted(rows.schema, classes, _core.class_weights(y, rows.w, K), tuple(counted), classes_fixed)
 
 
 def tally(
@@ -448,7 +454,7 @@ def tally(
     sizes: Mapping[int, int],
     who: str,
     target: Target,
-    closed: bool = False,
+    classes_fixed: bool = False,
 ) -> Fitted:
     """The sums of an aligned table whose rows are not looked at again: as `count` gives them, one term at a time."""
     K, counted = len(target.classes), []
@@ -464,7 +470,7 @@ def tally(
         except _core.BadValue as e:
             raise refused(e, schema, term.columns, who) from None
     weight = _core.class_weights(target.y, target.w, K)
-    return Fitted(schema, target.classes, weight, tuple(counted), closed)
+    return Fitted(schema, target.classes, weight, tuple(counted), classes_fixed)
 
 
 def _raw(term: Term, statistics: object) -> Term:

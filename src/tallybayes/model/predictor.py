@@ -34,7 +34,7 @@ from tallybayes.model.term import refused
 from tallybayes.utils.array_types import Floats
 from tallybayes.utils.cached import cached_property
 
-ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
+OUTPUTS = ("joint", "log_proba", "proba", "best", "log_density")
 FEW_ROWS = 1000  # for which it matters what a question costs besides its rows
 OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
 
@@ -67,14 +67,14 @@ class Predictor:
     ----------
     fitted : Fitted
         With parameters.
-    start : ndarray of shape (K,)
+    offset : ndarray of shape (K,)
         What the log joint starts from, for all rows.
     options : PredictionOptions
         How it answers.
     """
 
-    def __init__(self, fitted: Fitted, start: Floats, options: PredictionOptions) -> None:
-        self.fitted, self.start, self.options = fitted, start, options
+    def __init__(self, fitted: Fitted, offset: Floats, options: PredictionOptions) -> None:
+        self.fitted, self.offset, self.options = fitted, offset, options
         self._terms = fitted.terms
         self._sizes: Mapping[int, int] = fitted.sizes()
 
@@ -86,7 +86,7 @@ class Predictor:
         fast = capability(term.distribution, CompiledMatrix)
         if fast is None or not plain or term.columns != tuple(range(schema.d)):
             return None
-        return fast.fast_matrix(row_columns(schema, term), term.params, self.start)
+        return fast.fast_matrix(row_columns(schema, term), term.params, self.offset)
 
     @cached_property
     def _fast_row(self) -> tuple[RowCodes, RowScores] | None:
@@ -127,30 +127,30 @@ class Predictor:
         """
         return read_rows(X, self.fitted.schema, self._terms, self._sizes, self.options.who)
 
-    def ask(self, X: object, how: str, start: Floats | None = None) -> Any:
+    def predict(self, X: object, output: str, offset: Floats | None = None) -> Any:
         """Read rows and answer for them: few rows of a matrix in one step, where the model can.
 
         Parameters
         ----------
         X : table of shape (n, n_columns)
             pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
-        how : {'joint', 'log_proba', 'proba', 'best', 'evidence'}
-            What is asked, as of `answer`.
-        start : ndarray of shape (K,) or (n, K), default=None
+        output : {'joint', 'log_proba', 'proba', 'best', 'log_density'}
+            What is asked, as of `predict_rows`.
+        offset : ndarray of shape (K,) or (n, K), default=None
             What the log joint starts from, in the place of the model's own.
 
         Returns
         -------
         ndarray of shape (n, K) or (n,)
-            The answer for each row, the same bits as ``answer(read(X), how, start)``.
+            The answer for each row, the same bits as ``predict_rows(read(X), output, offset)``.
         """
-        if type(X) is np.ndarray and X.ndim == 2 and len(X) <= FEW_ROWS and start is None and self.options.beta == 1:
-            found = None if self._fast_matrix is None else self._fast_matrix.ask(X, how, FEW_ROWS)
+        if type(X) is np.ndarray and X.ndim == 2 and len(X) <= FEW_ROWS and offset is None and self.options.beta == 1:
+            found = None if self._fast_matrix is None else self._fast_matrix.predict(X, output, FEW_ROWS)
             if found is not None:
                 return found
-        return self.answer(self.read(X), how, start)
+        return self.predict_rows(self.read(X), output, offset)
 
-    def start_under(self, priors: object) -> Floats | None:
+    def offset_for(self, priors: object) -> Floats | None:
         """Give what the log joint starts from under a prior for one question.
 
         Parameters
@@ -188,20 +188,20 @@ class Predictor:
         if not counts.any():
             raise OptionError("There is nothing to score: every sample weight is zero.")
         both = union(classes, target.classes)  # LabelError where labels of the two can never be equal
-        best: NDArray[np.int64] = self.answer(rows, "best")
+        best: NDArray[np.int64] = self.predict_rows(rows, "best")
         right = positions(classes, both)[best] == target.among(both).y
         return float(np.average(right[counts], weights=None if target.w is None else target.w[counts]))
 
-    def answer(self, rows: Rows, how: str, start: Floats | None = None) -> Any:
+    def predict_rows(self, rows: Rows, output: str, offset: Floats | None = None) -> Any:
         """Answer for rows: log prior + β log P(x | class) = β (log prior / β + log P(x | class)).
 
         Parameters
         ----------
         rows : Rows
             What `read` gave.
-        how : {'joint', 'log_proba', 'proba', 'best', 'evidence'}
+        output : {'joint', 'log_proba', 'proba', 'best', 'log_density'}
             log P(x, class), log P(class | x), P(class | x), the number of the best class, or log p(x).
-        start : ndarray of shape (K,) or (n, K), default=None
+        offset : ndarray of shape (K,) or (n, K), default=None
             What the log joint starts from, in the place of the model's own.
 
         Returns
@@ -209,16 +209,16 @@ class Predictor:
         ndarray of shape (n, K) or (n,)
             The answer for each row.
         """
-        if how not in ANSWERS:
-            raise OptionError(f"how must be one of {', '.join(map(repr, ANSWERS))}; got {how!r:.60}.")
-        beta, start = self.options.beta, self.start if start is None else start
-        if beta == 1 or how == "evidence":  # log p(x) is a statement about rows, not about classes
-            return self._scored(rows, how, start)
-        if how in ("joint", "best"):
-            found = self._scored(rows, how, start / beta)
-            return beta * found if how == "joint" else found
-        log = scipy.special.log_softmax(beta * self._scored(rows, "log_proba", start / beta), axis=1)
-        return np.exp(log) if how == "proba" else log
+        if output not in OUTPUTS:
+            raise OptionError(f"output must be one of {', '.join(map(repr, OUTPUTS))}; got {output!r:.60}.")
+        beta, offset = self.options.beta, self.offset if offset is None else offset
+        if beta == 1 or output == "log_density":  # log p(x) is a statement about rows, not about classes
+            return self._scored(rows, output, offset)
+        if output in ("joint", "best"):
+            found = self._scored(rows, output, offset / beta)
+            return beta * found if output == "joint" else found
+        log = scipy.special.log_softmax(beta * self._scored(rows, "log_proba", offset / beta), axis=1)
+        return np.exp(log) if output == "proba" else log
 
     def row_proba(self, row: dict[str, object]) -> Floats | None:
         """Answer for one dict, where its codes are all that the model reads.
@@ -231,7 +231,7 @@ class Predictor:
         Returns
         -------
         ndarray of shape (K,) or None
-            P(class | x), the same bits as ``answer(read([row]), 'proba')``; None for the general path, which that is.
+            P(class | x), the same bits as ``predict_rows(read([row]), 'proba')``; None: the general path is needed.
         """
         fast_row = self._fast_row if self.options.beta == 1 else None
         codes = None if fast_row is None else fast_row[0].read(row)
@@ -240,7 +240,7 @@ class Predictor:
         scores = fast_row[1].scores(codes)
         if scores is None:
             return None
-        scorer = _core.Scorer(1, self.start)
+        scorer = _core.Scorer(1, self.offset)
         scorer.added(scores, [])
         found: Floats = scorer.proba()[0]
         return found
@@ -261,8 +261,8 @@ class Predictor:
         found: Floats = self._scored(rows, "joint", np.zeros(self.fitted.K))
         return found
 
-    def look(self, rows: Rows) -> None:
-        """Refuse rows that `answer` refuses, and tell of categories unseen as it does, without an answer.
+    def check_rows(self, rows: Rows) -> None:
+        """Refuse rows that `predict_rows` refuses, and tell of categories unseen as it does, without an answer.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class Predictor:
                 check_rows(scorer, rows.of(term), term.params)
             except _core.BadValue as e:
                 raise refused(e, self.fitted.schema, term.columns, rows.who) from None
-        self._answered(scorer, rows, "joint")
+        self._output(scorer, rows, "joint")
 
     def terms(self, rows: Rows) -> Floats:
         """Return what each column adds to the log joint, the temperature included, and what belongs to none.
@@ -330,25 +330,25 @@ class Predictor:
         found = None if words is None else words.pieces(rows.of(term), term.params, i)
         return None if found is None else [(name, self.options.beta * says) for name, says in found]
 
-    def _scored(self, rows: Rows, how: str, start: Floats) -> Any:
-        if start.ndim == 2 and len(start) != rows.n:
-            raise OptionError(f"priors are for {len(start)} rows; X has {rows.n}.")
+    def _scored(self, rows: Rows, output: str, offset: Floats) -> Any:
+        if offset.ndim == 2 and len(offset) != rows.n:
+            raise OptionError(f"priors are for {len(offset)} rows; X has {rows.n}.")
         term = self._terms[0]
         try:
             whole = capability(term.distribution, WholePrediction) if len(self._terms) == 1 else None
             if whole is not None:
-                return whole.predict(rows.of(term), term.params, how, start)
-            scorer = _core.Scorer(rows.n, start)
+                return whole.predict(rows.of(term), term.params, output, offset)
+            scorer = _core.Scorer(rows.n, offset)
             for term in self._terms:
                 term.distribution.score(scorer, rows.of(term), term.params)
         except _core.BadValue as e:
             raise refused(e, self.fitted.schema, term.columns, rows.who) from None
-        return self._answered(scorer, rows, how)
+        return self._output(scorer, rows, output)
 
-    def _answered(self, scorer: _core.Scorer, rows: Rows, how: str) -> Any:
+    def _output(self, scorer: _core.Scorer, rows: Rows, output: str) -> Any:
         """What a scorer says that knows all terms."""
         try:
-            answer = getattr(scorer, how)()
+            answer = getattr(scorer, output)()
         except _core.BadValue as e:
             raise refused(e, self.fitted.schema, self._terms[scorer.refused].columns, rows.who) from None
         if self.options.unseen != "other":

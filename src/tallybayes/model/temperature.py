@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MIN_BETA, MAX_BETA = 1e-3, 20.0  # of β
 STEPS = 60
-ENOUGH = 1e-9  # relative change of β
+TOLERANCE = 1e-9  # relative change of β
 
 
 def posterior(log_prior: Floats, log_likelihood: Floats, beta: float) -> Floats:
@@ -43,30 +43,29 @@ def best_temperature(
     log_likelihood: Floats,
     y: Array,
     w: Floats,
-    pull: float = 0.0,
-    to: float = 1.0,
-    enough: float = ENOUGH,
+    penalty: float = 0.0,
+    centre: float = 1.0,
+    tolerance: float = TOLERANCE,
 ) -> float:
-    """β in [MIN_BETA, MAX_BETA] with the least weighted log-loss −Σ w log P(y | x), plus pull / 2 · log²(β / to): few
-    rows
-    that are separated without a mistake would want β to be infinite.
+    """β in [MIN_BETA, MAX_BETA] with the least weighted log-loss −Σ w log P(y | x), plus penalty / 2 log²(β / centre):
+    few rows that are separated without a mistake would want β to be infinite.
 
     Its slope in β is Σ w (E[L] − L_y), L: the log-likelihoods, the mean over P(class | x), and never falls. Newton's
     steps in log β, kept between the last two points where the slope had different signs. Rows whose own class is
     impossible have no finite loss whatever β is, and take no part.
     """
-    return tempered(log_prior, log_likelihood, y, w, pull, to, enough)[0]
+    return tempered(log_prior, log_likelihood, y, w, penalty, centre, tolerance)[0]
 
 
 def tempered(
-    log_prior: Floats, log_likelihood: Floats, y: Array, w: Floats, pull: float, to: float, enough: float
+    log_prior: Floats, log_likelihood: Floats, y: Array, w: Floats, penalty: float, centre: float, tolerance: float
 ) -> tuple[float, float]:
     """The same β, and the log-loss of the rows with it: its sum."""
     rows = _core.TemperatureLoss(
         np.ascontiguousarray(log_prior, dtype=np.float64), np.ascontiguousarray(log_likelihood, dtype=np.float64),
         np.ascontiguousarray(y, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float64),
     )  # fmt: skip
-    return rows.best((MIN_BETA, MAX_BETA), (pull, to), enough, STEPS)
+    return rows.best((MIN_BETA, MAX_BETA), (penalty, centre), tolerance, STEPS)
 
 
 class Temperature(NamedTuple):

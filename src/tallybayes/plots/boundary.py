@@ -27,7 +27,7 @@ MOST_ELLIPSES = 12  # classes with an ellipse each; more would hide the regions
 
 
 class DecisionBoundaryDisplay(Display):
-    """Which class wins where in the plane of two columns, and how surely.
+    """Decision regions in the plane of two columns, shaded by probability.
 
     Colour and name say which class wins; the paler, the lower its posterior. Solid: the boundary. Dotted: where the
     posterior of the winner is 75 % and 95 %. Dashed ellipses (Gaussian columns): two standard deviations of
@@ -45,9 +45,9 @@ class DecisionBoundaryDisplay(Display):
     plane, gaussians
         As given.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------

@@ -26,7 +26,7 @@ AS_FITTED = "as fitted"
 
 
 class BoundaryShiftDisplay(Display):
-    """The boundaries of one model under several class priors, or several losses, laid over each other.
+    """Decision boundaries of one model under several class priors or losses.
 
     Nothing is fitted again. A prior P' enters as P'(k | x) ∝ P(k | x) P'(k) / P(k); a loss λ as the answer with the
     least risk R(a | x) = Σ_k λ[a, k] P(k | x). Made by `from_estimator`.
@@ -36,16 +36,16 @@ class BoundaryShiftDisplay(Display):
     plane : Plane
         log P(class | the two columns) on a grid, and some rows.
     scenarios : dict of {str: (scores, answers)}
-        By name: scores of shape (len(y), len(x), n_answers), of which the highest wins, and the answers they are for.
+        By name: scores of shape (len(y), len(x), n_answers), of which the highest decides, and the decisions.
 
     Attributes
     ----------
     plane, scenarios
         As given; the first scenario is 'as fitted'.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class Curve:
 
 
 class CalibrationDisplay(Display):
-    """How often what was said with probability p came true; on the diagonal, probabilities mean what they say.
+    """Reliability diagram: observed frequency against predicted probability. On the diagonal a model is calibrated.
 
     Of two classes, p is the probability of the second (or of `label`). Of more, it is that of the class that the model
     answers, and true means that the answer was right; with `label`, that of one class. Vertical lines: 95 % intervals.
@@ -66,18 +66,18 @@ class CalibrationDisplay(Display):
     Parameters
     ----------
     curves : dict of {str: Curve}
-        By the name of a model: bin by bin what was said, how often it came true, and of how many rows.
+        By model: mean prediction, observed frequency and number of rows of each bin.
     what : str
-        The class whose probability is looked at, or 'the answer'.
+        The class whose probability is shown, or 'the answer' for the predicted class.
 
     Attributes
     ----------
     curves, what
         As given.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class CalibrationDisplay(Display):
         ax.set_xlim(-0.03, 1.03)
         ax.set_ylim(BAND[0], 1.03)
         ax.set_xlabel(f"probability of {text_fitting.shorten(self.what, 30)}, as predicted")
-        ax.set_ylabel("how often it was right" if self.what == ANSWER else "how often it was so")
+        ax.set_ylabel("accuracy" if self.what == ANSWER else "observed frequency")
         ax.xaxis.set_major_formatter(_percent())
         style.tidy(ax, "both")
         style.legend(ax, handles, list(self.curves))

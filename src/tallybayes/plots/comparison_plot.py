@@ -21,14 +21,14 @@ NAMES = {
 
 
 class ComparisonDisplay(Display):
-    """The models of a leaderboard, best log-loss at the top, each with two standard errors to each side.
+    """Scores of compared models with error bars of two standard errors, best first.
 
     Models of this library are filled points, others hollow ones. Models without figures are named below the axes.
 
     Parameters
     ----------
     comparison : Comparison
-        What `compare_models` gave.
+        Result of `compare_models`.
     measure : {'log_loss', 'accuracy', 'brier', 'calibration_error'}, default='log_loss'
         What is shown.
 
@@ -39,9 +39,9 @@ class ComparisonDisplay(Display):
     measure : str
         As given.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------

@@ -26,7 +26,7 @@ SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 class DensityContourDisplay(Display):
-    """The contours of p(x, y | class) of each class in the plane of two numeric columns, and where the answer changes.
+    """Contours of p(x, y | class) in the plane of two numeric columns, with the decision boundary.
 
     Each contour is the edge of the smallest region that holds a share of its class: by default 10, 30, 50, 70 and 90 %,
     from the inside out. Those of Gaussians are ellipses. Colour and dashes say the class. Solid: the decision boundary,
@@ -37,7 +37,7 @@ class DensityContourDisplay(Display):
     densities : Densities
         log p(x, y | class) on a grid over the plane, and the prior.
     shares : tuple of float, default=(0.1, 0.3, 0.5, 0.7, 0.9)
-        How much of a class lies inside each contour.
+        Probability mass of a class inside each contour.
     means : array of shape (n_classes, 2), default=None
         Of the two columns in each class, where they are Gaussian.
 
@@ -48,9 +48,9 @@ class DensityContourDisplay(Display):
     levels : array of shape (n_classes, n_shares)
         The density on each contour; 0 where the region is larger than the picture.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------

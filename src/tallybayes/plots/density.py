@@ -13,7 +13,7 @@ from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
 from tallybayes.plots.panels import Panel, make_panels
 from tallybayes.plots.plot_tables import (
-    Columns,
+    TableColumns,
     class_codes,
     container_of,
     feature_names,
@@ -48,22 +48,22 @@ class ClassDensityDisplay(Display):
     classes : array of shape (n_classes,)
         The class labels.
     columns : int, default=None
-        How many columns the model has; by default those of the panels.
+        Number of columns of the model; by default those of the panels.
     n_classes : int, default=None
-        How many classes the model has; by default those shown.
+        Number of classes of the model; by default those shown.
 
     Attributes
     ----------
     panels, classes
         As given.
     shown, hidden : int
-        How many columns are shown, and how many are not.
+        Number of columns that are shown and hidden.
     n_classes : int
-        How many classes the model has.
+        Number of classes of the model.
     axes_ : list of matplotlib Axes
         Of each panel, once it is drawn.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
         Drawn when first asked for: the whole, which the panels divide among them.
 
@@ -124,7 +124,7 @@ class ClassDensityDisplay(Display):
         model = require_ours(estimator, "ClassDensityDisplay")
         if (X is None) != (y is None):
             raise OptionError("Give both X and y, or neither.")
-        table = None if X is None else Columns(X, model)
+        table = None if X is None else TableColumns(X, model)
         names = feature_names(model, table)
         if table is not None:
             table.called(names)

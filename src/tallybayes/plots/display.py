@@ -30,9 +30,9 @@ class Display(ABC):
     container : str
         What kind of frame `frame` gives: that of the table that the model was fitted on.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
     """
 
     _size: tuple[float, float] = (6.4, 4.4)

@@ -24,7 +24,7 @@ FOR, AGAINST = style.COLOURS[0], style.COLOURS[6]
 
 
 class EvidenceDisplay(Display):
-    """The contributions of one row, strongest first: to the right they speak for the class, to the left against it.
+    """Evidence for one prediction: the log-odds contribution of each column, strongest first.
 
     Bars are in nats: they add up, from the prior to the log-odds at the bottom. The numbers at the bars are the factors
     on the odds: ×3 makes the class three times as likely against the other side, ÷3 three times less. Made by
@@ -37,13 +37,13 @@ class EvidenceDisplay(Display):
     values : list of str
         The value of each column in the row, as text; "?" where it is missing.
     evidence : array of shape (n_columns,)
-        What each column adds to the log-odds, in nats.
+        Contribution of each column to the log-odds, in nats.
     prior : float
-        What the log-odds start from.
+        Log-odds of the prior.
     total : float
         The log-odds.
     labels : tuple of (label, label)
-        The class that the evidence is for, and what it is against.
+        The class and its alternative.
     probability : float
         P(class | row).
 
@@ -54,9 +54,9 @@ class EvidenceDisplay(Display):
     title : str
         The two sides and the probability, on one line. In the picture it takes as many lines as it needs.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------

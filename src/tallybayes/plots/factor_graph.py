@@ -17,13 +17,13 @@ from tallybayes.utils.array_types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 5  # columns drawn; of more, the first four and the last
-STEP, ROW, RADIUS, SQUARE = 62.0, 112.0, 22.0, 13.0  # points
+MAX_DRAWN_COLUMNS = 5  # columns drawn; of more, the first four and the last
+NODE_SPACING, ROW, RADIUS, SQUARE = 62.0, 112.0, 22.0, 13.0  # points
 DOTS = "…"
 
 
 class FactorGraphDisplay(Display):
-    """What is modelled: p(x, y) by a generative model, P(y | x) by its discriminative counterpart.
+    """Factor graphs of a generative model, p(x, y), and of its discriminative counterpart, P(y | x).
 
     Left: arrows from the class to the columns, P(y) Π_j P(x_j | y, parents of j). Right: a factor graph, a square for
     each factor f_j of P(y | x) ∝ exp(f_0(y) + Σ_j f_j(y, x_j, parents of j)), such as logistic regression; shaded
@@ -44,9 +44,9 @@ class FactorGraphDisplay(Display):
     parents, target, joint
         As given.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------
@@ -112,17 +112,17 @@ class FactorGraphDisplay(Display):
     def shown(self) -> list[str]:
         """The columns drawn, with dots for those left out."""
         names = list(self.parents)
-        return names if len(names) <= MOST else [*names[: MOST - 1], DOTS, names[-1]]
+        return names if len(names) <= MAX_DRAWN_COLUMNS else [*names[: MAX_DRAWN_COLUMNS - 1], DOTS, names[-1]]
 
     @property
     def _size(self) -> tuple[float, float]:  # type: ignore[override]
-        return (2 * STEP * (len(self.shown) + 0.6)) / 72 + 0.4, (ROW + 2 * RADIUS + 64) / 72 + 0.2
+        return (2 * NODE_SPACING * (len(self.shown) + 0.6)) / 72 + 0.4, (ROW + 2 * RADIUS + 64) / 72 + 0.2
 
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         return {"column": list(self.parents), "parents": [", ".join(above) for above in self.parents.values()]}
 
     def _draw(self, ax: Axes) -> list[Axes]:
-        wide = STEP * (len(self.shown) + 0.6)
+        wide = NODE_SPACING * (len(self.shown) + 0.6)
         ax.set_axis_off()
         ax.set_aspect("equal", adjustable="box")
         ax.set_xlim(-wide, wide)
@@ -132,7 +132,7 @@ class FactorGraphDisplay(Display):
         return []
 
     def _places(self, middle: float, row: float) -> dict[str, tuple[float, float]]:
-        x = STEP * (np.arange(len(self.shown)) - (len(self.shown) - 1) / 2)
+        x = NODE_SPACING * (np.arange(len(self.shown)) - (len(self.shown) - 1) / 2)
         return {name: (middle + float(v), row) for name, v in zip(self.shown, x, strict=True)}
 
     def _draw_generative(self, ax: Axes, middle: float) -> None:

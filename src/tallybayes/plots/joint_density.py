@@ -16,7 +16,7 @@ from tallybayes.errors import OptionError
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.plots import text_fitting
 from tallybayes.plots.plane import Axis, Plane, grid_rows, make_plane
-from tallybayes.plots.plot_tables import Columns, feature_names, is_ours
+from tallybayes.plots.plot_tables import TableColumns, feature_names, is_ours
 from tallybayes.utils.array_types import Floats
 
 PAD = 0.2  # of the range, on each side: densities go on where rows end
@@ -71,7 +71,7 @@ def make_densities(model: object, X: object, y: object, features: object, grid: 
             raise OptionError(f"A density over the plane needs two columns of numbers; {axis.name!r} has levels.")
     if not hasattr(model, "predict_joint_log_proba"):
         raise OptionError(f"A {type(model).__name__} has no predict_joint_log_proba, so no density of each class.")
-    table = None if X is None else Columns(X, model)
+    table = None if X is None else TableColumns(X, model)
     names = feature_names(model, table)
     rows = grid_rows(model, [plane.x, plane.y], names, table if table is None else table.called(names), "marginal")
     shape = plane.log_posterior.shape

@@ -29,7 +29,7 @@ class LearningCurvesDisplay(Display):
     Parameters
     ----------
     curves : LearningCurves
-        What `learning_curves` gave.
+        Result of `learning_curves`.
     measure : {'error', 'log_loss'}, default='error'
         What is shown.
 
@@ -40,9 +40,9 @@ class LearningCurvesDisplay(Display):
     measure : str
         As given.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------

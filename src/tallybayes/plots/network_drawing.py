@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Point = tuple[float, float]
 Edge = tuple[str, str]
 NODE = (94.0, 34.0)  # points: of a node
-STEP = 112.0  # points: from node to node
-GAP = 46.0  # points: between rows
+NODE_SPACING = 112.0  # points: from node to node
+SPACING = 46.0  # points: between rows
 GROUP = 2.6  # the room of a plate, where a node has 1
 NAMES = 7  # columns that a plate lists
 MARGIN = 6.0  # points around the graph
@@ -81,7 +81,7 @@ class NetworkDrawing:
         if node not in self.groups:
             return NODE
         lines = self.groups[node].text.count("\n") + 1
-        return (GROUP * STEP - 18, 30.0 + 15.0 * lines)
+        return (GROUP * NODE_SPACING - 18, 30.0 + 15.0 * lines)
 
     @cached_property
     def rows(self) -> list[float]:
@@ -89,19 +89,19 @@ class NetworkDrawing:
         heights = [NODE[1]] * int(self.layout.rows)
         for node, (_, row) in self.layout.nodes.items():
             heights[int(row)] = max(heights[int(row)], self.box(node)[1])
-        tops = np.cumsum([0.0, *(h + GAP for h in heights[:-1])])
+        tops = np.cumsum([0.0, *(h + SPACING for h in heights[:-1])])
         return [float(top + h / 2) for top, h in zip(tops, heights, strict=True)]
 
     @property
     def size(self) -> Point:
         """Width and height of the whole, in points."""
         last = max(self.rows[int(row)] + self.box(n)[1] / 2 for n, (_, row) in self.layout.nodes.items())
-        return 2 * STEP * self.layout.width + 2 * MARGIN, last + 2 * MARGIN
+        return 2 * NODE_SPACING * self.layout.width + 2 * MARGIN, last + 2 * MARGIN
 
     def at(self, node: str) -> Point:
         """The middle of a node, in points."""
         x, row = self.layout.nodes[node]
-        return STEP * x, self.rows[int(row)]
+        return NODE_SPACING * x, self.rows[int(row)]
 
     def draw(self, ax: Axes) -> None:
         """Draws the graph as large as the axes allow, and at most in its own size."""
@@ -122,7 +122,9 @@ class NetworkDrawing:
         ways: dict[Edge, list[Point]] = {}
         for edge, stops in self.layout.stops.items():
             # upright beside the nodes of a row that it passes; sideways only between rows
-            passed = [(STEP * x, self.rows[int(row)] + side * NODE[1] / 2) for x, row in stops for side in (-1, 1)]
+            passed = [
+                (NODE_SPACING * x, self.rows[int(row)] + side * NODE[1] / 2) for x, row in stops for side in (-1, 1)
+            ]
             ways[edge] = [starts[edge], *passed, ends[edge]]
             self._draw_arrow(ax, edge, ways[edge], scale)
         self._draw_numbers(ax, ways, max(letters - 1, 4))

@@ -26,12 +26,12 @@ WIDEST = 6  # nodes side by side
 MOST_COLUMNS, MOST_ARROWS = 30, 60  # shown unless more are asked for
 MOST_ALONE = 8  # columns that depend on the class alone; more go into a plate
 MOST_BELOW = 12  # columns; with more, arrows from the class go to the first row only
-NOTHING = 1e-9  # a weight of less, beside the strongest (or 1), is rounding: no dependence
-LARGEST = (16.0, 14.0)  # inches of a figure of its own; deeper graphs are drawn smaller
+NEGLIGIBLE_WEIGHT = 1e-9  # a weight of less, beside the strongest (or 1), is rounding: no dependence
+MAX_FIGURE_SIZE = (16.0, 14.0)  # inches of a figure of its own; deeper graphs are drawn smaller
 
 
 class NetworkDisplay(Display):
-    """The graph of a network: the class on top, and every column under what it depends on.
+    """Graph of a Bayesian network: the class on top, each column below its parents.
 
     Grey arrows start at the class. Dark arrows: dependence between columns; with weights (such as the mutual
     information given the class), the thicker the stronger, and the number stands on it. Arrows of weight 0 are not
@@ -44,13 +44,13 @@ class NetworkDisplay(Display):
     parents : dict of {str: list of str}
         The columns that each column depends on.
     weights : dict of {(str, str): float}
-        The weight of an arrow, by (parent, column). Arrows without one are drawn as strong as any.
+        Weight of an edge, by (parent, column). Edges without a weight are drawn at full strength.
     target : str or None
-        The name of the class; None leaves it away.
+        The name of the class; None: it is not drawn.
     max_columns : int, default=30
-        How many columns are drawn.
+        Maximum number of columns to draw.
     max_edges : int, default=60
-        How many arrows between columns are drawn.
+        Maximum number of edges between columns to draw.
     targets : sequence of str, default=()
         Nodes of the graph that are outputs, drawn as the class is.
     joint : sequence of str, default=()
@@ -67,11 +67,11 @@ class NetworkDisplay(Display):
     layout : Layout
         Where its nodes and lines go.
     left_out : str
-        What is not drawn, in words; empty if all is.
+        Description of what is not drawn; empty if nothing is left out.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------
@@ -240,7 +240,7 @@ class NetworkDisplay(Display):
     @property
     def _size(self) -> tuple[float, float]:  # type: ignore[override]
         wide, tall = self.drawing.size
-        return min(wide / 72 + 0.3, LARGEST[0]), min(tall / 72 + 0.3, LARGEST[1])
+        return min(wide / 72 + 0.3, MAX_FIGURE_SIZE[0]), min(tall / 72 + 0.3, MAX_FIGURE_SIZE[1])
 
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         edges = [(p, child) for child, above in self.parents.items() for p in above]
@@ -298,7 +298,7 @@ def _strongest(
     at an arrow of its own: alone it would seem to depend on nothing."""
     edges = [(p, child) for child, above in parents.items() for p in above]
     size = {edge: abs(weights.get(edge, np.inf)) for edge in edges}
-    least = NOTHING * max([1.0, *(s for s in size.values() if np.isfinite(s))])
+    least = NEGLIGIBLE_WEIGHT * max([1.0, *(s for s in size.values() if np.isfinite(s))])
     real = sorted((e for e in edges if size[e] > least), key=lambda e: -size[e])
     kept = _as_many(real, columns, arrows)
     shown = {node for edge in kept for node in edge}

@@ -13,7 +13,7 @@ from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
 from tallybayes.plots.evidence_plot import chance
 from tallybayes.plots.pen import Pen, fitting, letter_width
-from tallybayes.plots.plot_tables import Columns, container_of, feature_names, pick_pair, read_row, require_ours
+from tallybayes.plots.plot_tables import TableColumns, container_of, feature_names, pick_pair, read_row, require_ours
 from tallybayes.plots.scales import Scale, make_scales, stretches
 from tallybayes.utils.array_types import Array, Floats
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 FARTHEST = 8.0  # log-odds on the scale of the sum: 99.97 %
 MOST_TURNS = 6
-WIDE = 9.0  # inches
+FIGURE_WIDTH = 9.0  # inches
 CROWDED = 1.7  # the height of a scale whose names are moved apart, where 1 is that of others
-LONGEST = 10.0  # nats shown on one scale: ×22,000; a value beyond is drawn at the end, with an arrow
+MAX_SCALE_NATS = 10.0  # nats shown on one scale: ×22,000; a value beyond is drawn at the end, with an arrow
 CHANCES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
 
 class NomogramDisplay(Display):
-    """A nomogram (Možina et al. 2004): a scale for each column, those that can say most first.
+    """Nomogram (Možina et al. 2004): a scale of log-odds per column, to evaluate a model by hand.
 
     Each value lies at what it adds to the log-odds of class k against class l: to the right it speaks for k. Add the
     values of a row, and the prior; the two scales at the bottom turn the sum into a probability. Two parallel lines
@@ -41,15 +41,15 @@ class NomogramDisplay(Display):
     Parameters
     ----------
     scales : list of Scale
-        One for each column: its values, and what each adds to the log-odds.
+        One per column: its values and their contributions to the log-odds.
     start : float
-        The log-odds that they are added to.
+        Log-odds of the prior.
     labels : tuple of (label, label)
         The class for, and the class against.
     marked : bool, default=False
-        Whether the scales carry the values of a row.
+        Whether the values of a row are marked.
     hidden : int, default=0
-        How many columns are not shown.
+        Number of columns that are not shown.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class NomogramDisplay(Display):
     total : float or None
         The log-odds of the marked row, from the columns shown; None without a row.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class NomogramDisplay(Display):
         k, l = pick_pair(model, pair)  # noqa: E741
         names = feature_names(model, None)
         marked = {} if row is None else read_row(row, names, model)
-        scales, start = make_scales(model, k, l, None if X is None else Columns(X, model).called(names), marked)
+        scales, start = make_scales(model, k, l, None if X is None else TableColumns(X, model).called(names), marked)
         order = np.argsort([-s.reach for s in scales], kind="stable").tolist()
         labels = model.classes_.tolist()
         shown = [scales[j] for j in order[:most]]
@@ -144,8 +144,8 @@ class NomogramDisplay(Display):
 
     @property
     def _size(self) -> tuple[float, float]:  # type: ignore[override]
-        letter = letter_width(*self._limits(), 0.775 * WIDE)
-        return WIDE, 1.9 + 0.62 * sum(self._tall(s, letter) for s in self.scales)
+        letter = letter_width(*self._limits(), 0.775 * FIGURE_WIDTH)
+        return FIGURE_WIDTH, 1.9 + 0.62 * sum(self._tall(s, letter) for s in self.scales)
 
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         mixed = len({s.levels for s in self.scales}) > 1
@@ -184,7 +184,7 @@ class NomogramDisplay(Display):
 
     def _limits(self) -> tuple[float, float]:
         ends = [p for s in self.scales for p in s.points if np.isfinite(p)] or [0.0]
-        return max(min(*ends, -0.2), -LONGEST), min(max(*ends, 0.2), LONGEST)
+        return max(min(*ends, -0.2), -MAX_SCALE_NATS), min(max(*ends, 0.2), MAX_SCALE_NATS)
 
     def _draw_sum(self, pen: Pen, y: float) -> None:
         """The log-odds, on a scale of their own, and the probability below."""

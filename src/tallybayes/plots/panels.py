@@ -16,7 +16,7 @@ from tallybayes.distributions import Distribution
 from tallybayes.distributions.capabilities import plot_style
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.model.predictor import Predictor
-from tallybayes.plots.plot_tables import Columns, pick, rows_of
+from tallybayes.plots.plot_tables import TableColumns, pick, rows_of
 from tallybayes.utils.array_types import Array, Floats
 
 MOST_LEVELS = 16  # more are summed into one bar
@@ -88,7 +88,7 @@ class Panel:
 
 
 def make_panels(
-    model: GenerativeClassifier, table: Columns | None, codes: Array | None, names: list[str]
+    model: GenerativeClassifier, table: TableColumns | None, codes: Array | None, names: list[str]
 ) -> list[Panel]:
     """A panel for each column; shares of counts go together into one."""
     panels, shares = [], []
@@ -100,7 +100,7 @@ def make_panels(
             shares.append(name)
             continue
         if table is None and sample is None:
-            sample = Columns(_sample(model), model)
+            sample = TableColumns(_sample(model), model)
         shown = table if table is not None else sample
         assert shown is not None
         panel = _panel(model, name, j, d, shown.column(pick(shown.names, name)))

@@ -19,7 +19,7 @@ from tallybayes.errors import OptionError, TableError, brief
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.plots import style, text_fitting
 from tallybayes.plots.plot_tables import (
-    Columns,
+    TableColumns,
     class_codes,
     classes_of,
     feature_names,
@@ -117,7 +117,7 @@ def make_plane(model: object, X: object, y: object, features: object, grid: int,
     """pad: how much wider than the rows it is on each side, as a part of their range."""
     classes = classes_of(model)
     _check_asked(X, y, grid, rest)
-    table = None if X is None else Columns(X, model)
+    table = None if X is None else TableColumns(X, model)
     names = feature_names(model, table)
     if table is not None:
         table.called(names)
@@ -126,7 +126,7 @@ def make_plane(model: object, X: object, y: object, features: object, grid: int,
     if table is None:
         if not isinstance(model, GenerativeClassifier):
             raise OptionError(f"Give X: a {type(model).__name__} does not say where its rows lie.")
-        shown = Columns(model.sample(2000, random_state=0)[0], model)
+        shown = TableColumns(model.sample(2000, random_state=0)[0], model)
     assert shown is not None
     columns = [shown.column(pick(shown.names, name)) for name in (first, second)]
     axes = [_axis(model, name, column, grid, pad) for name, column in zip((first, second), columns, strict=True)]
@@ -188,7 +188,7 @@ def _whole(values: list[object]) -> list[object]:
     return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
 
 
-def grid_rows(model: object, axes: list[Axis], names: list[str], shown: Columns | None, rest: str) -> object:
+def grid_rows(model: object, axes: list[Axis], names: list[str], shown: TableColumns | None, rest: str) -> object:
     """A table with a row for each point of the grid, x running fastest."""
     u, v = np.meshgrid(np.arange(len(axes[0].values)), np.arange(len(axes[1].values)))
     columns: dict[str, list[object]] = {

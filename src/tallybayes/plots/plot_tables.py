@@ -45,7 +45,7 @@ def classes_of(model: object) -> Array:
     return np.asarray(model.classes_)
 
 
-class Columns:
+class TableColumns:
     """A table read by column, by name; x0, x1, … where columns have none. A model reads dates as their parts."""
 
     def __init__(self, X: object, model: object = None) -> None:
@@ -55,7 +55,7 @@ class Columns:
         self.n = self.table.n
         self.names = [self.table.name(j) for j in range(self.table.d)]
 
-    def called(self, names: list[str]) -> Columns:
+    def called(self, names: list[str]) -> TableColumns:
         """Take the names that a model has, where either side has none: by position, as predict does.
 
         Parameters
@@ -108,7 +108,7 @@ def _is_number(v: object) -> TypeGuard[float]:
     return isinstance(v, int | float) and not isinstance(v, bool)
 
 
-def feature_names(model: object, X: Columns | None) -> list[str]:
+def feature_names(model: object, X: TableColumns | None) -> list[str]:
     """The columns of a model, by name; x0, x1, … where they have none."""
     if is_ours(model):
         return [model.schema_.name(j) for j in range(model.schema_.d)]

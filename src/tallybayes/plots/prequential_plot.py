@@ -30,7 +30,7 @@ class PrequentialDisplay(Display):
     Parameters
     ----------
     results : dict of {str: Prequential}
-        By the name of a model, what `prequential` gave.
+        By model: the result of `prequential`.
     measure : {'log_loss', 'accuracy'}, default='log_loss'
         What is shown.
 
@@ -41,9 +41,9 @@ class PrequentialDisplay(Display):
     measure : str
         As given.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------

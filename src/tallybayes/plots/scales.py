@@ -16,7 +16,7 @@ from tallybayes.distributions.multivariate.multivariate_gaussian import Gaussian
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.plots.panels import log_likelihood
-from tallybayes.plots.plot_tables import Columns, objects_of, pick
+from tallybayes.plots.plot_tables import TableColumns, objects_of, pick
 from tallybayes.utils.array_types import Array, Floats
 
 POINTS = 201
@@ -76,12 +76,12 @@ def make_scales(
     model: GenerativeClassifier,
     k: int,
     l: int,  # noqa: E741
-    X: Columns | None,
+    X: TableColumns | None,
     row: dict[str, object],
 ) -> tuple[list[Scale], float]:
     """A scale for each column, and the log-odds that they are added to. row: the values to mark."""
     schema = model.schema_
-    shown = X if X is not None else Columns(model.sample(1000, random_state=0)[0], model)
+    shown = X if X is not None else TableColumns(model.sample(1000, random_state=0)[0], model)
     names = [schema.name(j) for j in range(schema.d)]
     given = [row.get(name) for name in names]
     fitted = model.predictor_.fitted
@@ -96,7 +96,7 @@ def make_scales(
             log_likelihood(model, {name: objects_of([value]) for name, value in row.items()})
     else:
         _check_sum(model, k, l, names)
-        prior = model.predictor_.start
+        prior = model.predictor_.offset
         start = float(prior[k] - prior[l])
 
     def points(j: int, values: object) -> Floats:
@@ -145,7 +145,7 @@ def _values(model: GenerativeClassifier, j: int, column: Array) -> tuple[bool, A
 
 def _check_sum(model: GenerativeClassifier, k: int, l: int, names: list[str]) -> None:  # noqa: E741
     """Is the log joint of whole rows the sum of its columns? Asked of the model itself, on rows that it draws."""
-    drawn = Columns(model.sample(CHECKED, random_state=0)[0], model)
+    drawn = TableColumns(model.sample(CHECKED, random_state=0)[0], model)
     columns = {name: drawn.column(pick(drawn.names, name)) for name in names}
     joint = log_likelihood(model, columns)
     alone = np.array([log_likelihood(model, {name: column}) for name, column in columns.items()])

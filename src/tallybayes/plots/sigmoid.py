@@ -12,7 +12,7 @@ from tallybayes.errors import OptionError, TableError, brief
 from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
 from tallybayes.plots.plot_tables import (
-    Columns,
+    TableColumns,
     class_codes,
     container_of,
     feature_names,
@@ -56,9 +56,9 @@ class SigmoidDisplay(Display):
     score, codes, labels, positions, along
         As given.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class SigmoidDisplay(Display):
         # the difference of the log joints is xᵀa + b, also for levels and with values missing
         score, along = joint[here, k] - joint[here, l], None
         if feature is not None:
-            table = Columns(X, model)
+            table = TableColumns(X, model)
             names = feature_names(model, table)
             name = pick(names, feature)
             values = table.called(names).column(name)

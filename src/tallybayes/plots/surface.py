@@ -31,7 +31,7 @@ LIGHT = np.array([-0.5, -0.55, 0.67])  # where it comes from: the left, the fron
 
 
 class DensitySurfaceDisplay(Display):
-    """p(x, y | class) over the plane of two numeric columns: a hill for each class, in three dimensions.
+    """Surface of p(x, y | class) over the plane of two numeric columns, in three dimensions.
 
     On the floor, contours around the smallest regions that hold 50 and 90 % of a class. The name of a class stands on
     its peak. A class that hardly varies would flatten the others: its peak is cut, and the picture says how high it
@@ -45,7 +45,7 @@ class DensitySurfaceDisplay(Display):
     shown : list of int
         The positions of the classes that are drawn.
     mixture : bool, default=False
-        Whether their mixture is drawn in the place of the classes.
+        Whether to draw the mixture instead of the classes.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class DensitySurfaceDisplay(Display):
     axes_ : list of matplotlib Axes3D
         The axes in three dimensions, once drawn: those given, or in the place of those given.
     figure_ : matplotlib Figure
-        Drawn when first asked for.
+        Drawn on first access.
     ax_ : matplotlib Axes
-        Drawn when first asked for.
+        Drawn on first access.
 
     Examples
     --------

@@ -85,8 +85,8 @@ def private_counts(plan: Model, X: object, y: object, epsilon: float, *, random_
     below: Below = secrets.randbelow if random_state is None else random.Random(random_state).randrange
     scale = Fraction(tables) / Fraction(float(epsilon))
     terms = tuple(replace(t, statistics=_noisy(t.statistics, scale, below)) for t in exact.terms)
-    noisy = replace(exact, weight=_with_noise(exact.weight, scale, below), terms=terms, closed=True)
-    model = plan._holding(noisy)
+    noisy = replace(exact, weight=_with_noise(exact.weight, scale, below), terms=terms, classes_fixed=True)
+    model = plan._with_fitted(noisy)
     model.privacy_loss_ = float(epsilon)
     return model
 

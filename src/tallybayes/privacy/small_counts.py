@@ -99,8 +99,8 @@ def small_counts(model: GenerativeClassifier, min_count: float) -> list[str]:
         raise OptionError(f"min_count must be a number of at least 1; got {min_count!r:.40}.")
     if getattr(model, "memory", "sums") != "sums":
         raise PrivacyError(
-            f"This {type(model).__name__} keeps rows (memory={model.memory!r}). A model that is shared keeps "
-            "sufficient statistics only: memory='sums'."
+            f"This {type(model).__name__} keeps rows or their hashes (memory={model.memory!r}). A model that is shared "
+            "keeps sufficient statistics only: memory='sums'."
         )
     fitted = model.fitted_
     found = [f"class {label!r}" for label in _small(fitted.weight, fitted.classes.tolist(), min_count)]

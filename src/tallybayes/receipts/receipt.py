@@ -13,6 +13,7 @@ import tallybayes
 from tallybayes.data.table import read_table
 from tallybayes.errors import OptionError, ReceiptError
 from tallybayes.estimators import provenance
+from tallybayes.model.cancellation import cancelled_columns
 from tallybayes.receipts.removed_rows import RemovedRows
 from tallybayes.receipts.residue import fingerprint, residue
 
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
 FORMAT = 1
 EXACT_MODEL = (
     "The model is the one that fit gives on the rows that remain, every choice included, bit for bit, unless a "
-    "categorical type lists a level that only removed rows had: it keeps a place without a name."
+    "categorical type lists a level that only removed rows had: it keeps a place without a name. Every removed row was "
+    "one that the model had learned."
 )
 EXACT_STATISTICS = (
     "Counts are those of the rows that remain, exactly; means and variances to rounding. What is listed under "
-    "'remains' was chosen with the removed rows and stays as it is until it is renewed."
+    "'remains' was chosen with the removed rows, or lost digits with them, and stays as it is until it is renewed. "
 )
+REFIT = "fit(X, y) on the rows that remain"
+KNOWN = "Every removed row was one that the model had learned, by its hash."
+TRUSTED = "That the removed rows had been learned is taken on trust: no count and no sum of squares fell below 0."
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ class Receipt:
     guarantee : str
         What holds for the model after, in one sentence or two.
     remains : dict from str to str
-        What was chosen with the removed rows and stays, and how each choice is renewed.
+        What was chosen with the removed rows and stays, and variances of which they left few digits; how each is
+        renewed.
     residue : dict
         The search for removed values in the written model: how many were ``searched`` (texts of 4 characters or more,
         numbers of 6 digits or more), how many were ``found`` by column, and how many are ``shared`` with remaining
@@ -131,7 +137,7 @@ class Receipt:
             If it is no receipt.
         """
         try:
-            found = json.loads(text)
+            found = json.loads(text, object_pairs_hook=_once)
         except ValueError as e:
             raise ReceiptError(f"This is no receipt: it is not JSON ({e!s:.80}).") from None
         if not isinstance(found, dict) or found.pop("receipt", None) != FORMAT:
@@ -342,6 +348,7 @@ def make(
     """
     memory = str(getattr(after, "memory", "sums"))
     exact = memory == "rows"
+    guarantee = EXACT_MODEL if exact else EXACT_STATISTICS + (KNOWN if memory == "hashes" else TRUSTED)
     first = fingerprint(before)
     receipt = Receipt(
         time=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
@@ -351,12 +358,26 @@ def make(
         before=first or "",
         after=fingerprint(after),
         memory=memory,
-        guarantee=EXACT_MODEL if exact else EXACT_STATISTICS,
-        remains={} if exact else provenance.choices(after),
+        guarantee=guarantee,
+        remains={} if exact else _remains(before, after),
         residue=residue(after, rows),
         key=rows.key.hex(),
     )
     return receipt if sign is None else receipt.signed(sign)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """ValueError if a key comes twice: other readers may take the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key comes twice")
+    return found
+
+
+def _remains(before: GenerativeClassifier, after: GenerativeClassifier) -> dict[str, str]:
+    """What was chosen with the removed rows, and variances that lost their digits with them; how each is renewed."""
+    lost = cancelled_columns(before.fitted_, after.fitted_)
+    return {**provenance.choices(after), **{f"variance of {name!r}": REFIT for name in lost}}
 
 
 def load_key(key: object) -> Ed25519PrivateKey:

@@ -23,7 +23,7 @@ from tallybayes.data.table import Table, read_table
 from tallybayes.errors import OptionError
 
 EXACT = 2**53  # up to here an integer and its float64 are one number
-SHORTEST = 4  # characters of a text, and
+MIN_TEXT_LENGTH = 4  # characters of a text, and
 DIGITS = 6  # significant digits of a number, that may identify somebody: shorter ones are anywhere
 WORDS = re.compile(r"\w+")
 
@@ -99,7 +99,7 @@ class RemovedRows:
         """Note a value that may identify somebody; of a text its words."""
         if isinstance(value, str):
             parts = [word.lower() for word in WORDS.findall(value)] if text else [value]
-            self.texts.setdefault(name, set()).update(p for p in parts if len(p) >= SHORTEST)
+            self.texts.setdefault(name, set()).update(p for p in parts if len(p) >= MIN_TEXT_LENGTH)
         elif isinstance(value, float) and len(repr(value).split("e")[0].replace(".", "").strip("-0")) >= DIGITS:
             self.numbers.setdefault(name, set()).add(value)
 

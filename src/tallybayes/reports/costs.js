@@ -2,6 +2,7 @@
 
 if (facts.thresholds) {
   const { n, each } = facts.thresholds;
+  const several = (count, what) => count + " " + what + (count === 1 ? "" : "s");
   const tell = () => {
     const ratio = 10 ** Number(at("cost-ratio").value);
     const { missed, alarms } = each[Number(at("cost-class").value)];
@@ -15,9 +16,9 @@ if (facts.thresholds) {
     });
     const per = (i) => Number((costs[i] / n).toPrecision(4));
     at("cost-said").textContent =
-      "A false negative costs as much as " + Number(ratio.toPrecision(3)) + " false positives. Threshold by the probabilities: " + theory.toFixed(3) +
-      " (cost per row " + per(Math.round(theory * last)) + "); best on these rows: " + (best / last).toFixed(2) + " (" + per(best) +
-      "), with " + missed[best] + " false negatives and " + alarms[best] + " false positives. At 0.5: " + per(Math.round(last / 2)) + ".";
+      "A false negative costs as much as " + several(Number(ratio.toPrecision(3)), "false positive") + ". By the probabilities the threshold is " + theory.toFixed(3) +
+      ", which costs " + per(Math.round(theory * last)) + " per row. Best on these rows is " + (best / last).toFixed(2) + ": " + several(missed[best], "false negative") +
+      " and " + several(alarms[best], "false positive") + " cost " + per(best) + " per row. A threshold of 0.5 costs " + per(Math.round(last / 2)) + ".";
   };
   at("cost-ratio").addEventListener("input", tell);
   at("cost-class").addEventListener("input", tell);

@@ -9,28 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from tallybayes.data.expansion import LABELS
 from tallybayes.errors import TallybayesError
 from tallybayes.evaluation.leaderboard import rows_of
 from tallybayes.reports import pictures
-from tallybayes.reports.html import Child, Markup, apart, number, shorten, table, tag
+from tallybayes.reports.html import Child, Markup, apart, number, share, shorten, table, tag
 from tallybayes.reports.learned import ReportedModel
-from tallybayes.reports.predicted_rows import Judged, as_day, day_columns
+from tallybayes.reports.predicted_rows import Judged, as_day, shown_names
 from tallybayes.utils.array_types import Array, Floats
 
 MOST_COLUMNS = 24
 MOST_LEVELS = 10
 MOST_WORDS = 16
-MOST_CLASSES = 8
+MOST_CLASSES = 6  # that have a curve: the most frequent
 GRID = 48
 CURVE_BINS = 20  # of a number with more distinct values
+LEAST_ROWS = 5  # of a bin
 MOST_ROWS, MOST_NUMBERS = 4000, 4_000_000  # rows whose evidence is averaged; numbers in it
 Effects = dict[int, tuple[list[Any], Floats]]
-MOST = 8.0  # nats: evidence beyond is drawn here
-SMALLEST = 1e-6  # P below which evidence does not differ
+MAX_NATS = 8.0  # nats: evidence beyond is drawn here
+MIN_PROBABILITY = 1e-6  # P below which evidence does not differ
 
 
 def section(
@@ -44,7 +47,11 @@ def section(
     """Cards of the most informative columns. shares: their information; seen: their numbers; counts: their levels."""
     schema = model.fitted_.schema
     classes = [str(v) for v in model.classes_.tolist()]
-    which, days = list(order[:MOST_COLUMNS]), day_columns(schema)
+    by_weight = np.argsort(-model.fitted_.weight, kind="stable").tolist()
+    drawn_classes = by_weight[:MOST_CLASSES] if len(classes) > MOST_CLASSES + 2 else list(range(len(classes)))
+    drawn_classes = [len(classes) - 1] if len(classes) == 2 else drawn_classes
+    which = list(order[:MOST_COLUMNS])
+    names, days = shown_names(schema)
     asked = {j: _grid(model, j, seen, counts) for j in which}
     texts = {j: asked[j] for j in which if schema.kinds[j] == "text"}
     found = _alone(model, asked)
@@ -54,28 +61,34 @@ def section(
         found = None if found is None else found | words
     cards = []
     for j in which:
-        name = schema.name(j)
+        name = names[j]
         body: Child = tag("p", "No picture: the values of this column are texts.", class_="note")
         if len(asked[j]):
             body = tag("p", "No picture: the model does not predict from this column alone.", class_="note")
         if found is not None and len(found[j][0]):
             values, evidence = found[j]
-            drawn = _curve if _numeric(values) else _bars
             often = {} if j in texts else counts.get(j, {})
             if j in texts:  # words that speak for one class, then those that speak for the other
                 by = np.argsort(-evidence[:, -1], kind="stable")
                 values, evidence = [values[i] for i in by], evidence[by]
-            body = drawn(name, values, evidence, classes, seen.get(j), often, name in days)
+            shown = [classes[k] for k in drawn_classes]
+            evidence = evidence[:, drawn_classes]
+            body = (
+                _curve(name, values, evidence, seen.get(j), name in days)
+                if _numeric(values)
+                else _bars(name, values, evidence, shown, often)
+            )
         alone = "; a text of one word" if j in texts else ""
         about = tag("p", f"{schema.kinds[j]}; {shares[j]}{alone}", class_="note")
         cards.append(tag("article", tag("h3", name), about, body, class_="card"))
     of = f" These are the {len(which)} most informative columns of {schema.d}." if schema.d > len(which) else ""
     single = f" Above 0 it speaks for {apart(classes[-1])}, below 0 against it." if len(classes) == 2 else ""
-    keys = [tag("li", tag("span", class_=f"key k{k}"), label) for k, label in enumerate(classes[:MOST_CLASSES])]
+    keys = [tag("li", tag("span", class_=f"key k{i}"), classes[k]) for i, k in enumerate(drawn_classes)]
+    some = f" Of the {len(drawn_classes)} most frequent classes." if 2 < len(drawn_classes) < len(classes) else ""
     how = "its mean over the rows with this value" if rows is not None else "when every other column is missing"
     lead = (
         "The evidence that each value gives, as it adds to the log-odds of a class against the rest (nats; 0.7 doubles "
-        f"the odds): {how}.{single}{' Grey: how often values occur.' if rows is not None else ''}{of}"
+        f"the odds): {how}.{single}{' Grey: how often values occur.' if rows is not None else ''}{some}{of}"
     )
     return tag(
         "section",
@@ -95,7 +108,11 @@ def _of_rows(model: Any, rows: Judged, asked: dict[int, list[Any]]) -> Effects |
         evidence = np.asarray(model.explain(rows_of(rows.X, keep)).values)[:, : rows.table.d]
     except TallybayesError:
         return None
-    evidence = np.clip(np.nan_to_num(evidence, nan=0.0, posinf=MOST, neginf=-MOST), -MOST, MOST)
+    evidence = np.clip(
+        np.nan_to_num(evidence, nan=0.0, posinf=MAX_NATS, neginf=-MAX_NATS),
+        -MAX_NATS,
+        MAX_NATS,
+    )
     out: Effects = {}
     for j, values in asked.items():
         own = rows.table.values(j)
@@ -103,12 +120,7 @@ def _of_rows(model: Any, rows: Judged, asked: dict[int, list[Any]]) -> Effects |
         if values and _numeric(values):
             x = np.array([np.nan if v is None else float(v) for v in here])
             known = ~np.isnan(x)
-            distinct = np.unique(x[known])
-            cuts = (
-                (distinct[1:] + distinct[:-1]) / 2
-                if len(distinct) <= CURVE_BINS
-                else np.unique(np.quantile(x[known], np.linspace(0, 1, CURVE_BINS + 1)[1:-1]))
-            )
+            cuts = _bin_edges(x[known])
             code = np.where(known, np.searchsorted(cuts, x, side="right"), -1)
             places = np.unique(code[known])
             points: list[Any] = [float(x[code == c].mean()) for c in places]
@@ -121,17 +133,36 @@ def _of_rows(model: Any, rows: Judged, asked: dict[int, list[Any]]) -> Effects |
     return out
 
 
+def _bin_edges(x: Floats) -> Floats:
+    """Between few distinct numbers, or between bins of as many rows each; a number that fills a bin or more has one of
+    its own, so that a column of mostly zeros shows the others too."""
+    distinct, n = np.unique(x, return_counts=True)
+    between = (distinct[1:] + distinct[:-1]) / 2
+    if len(distinct) <= CURVE_BINS:
+        return between
+    heavy = n * CURVE_BINS >= len(x)
+    around = between[heavy[1:] | heavy[:-1]]
+    rest = x[~np.isin(x, distinct[heavy])]
+    bins = max(1, min(CURVE_BINS - int(heavy.sum()), len(rest) // LEAST_ROWS))
+    return np.union1d(around, np.quantile(rest, np.linspace(0, 1, bins + 1)[1:-1]))
+
+
 def _numeric(values: Sequence[object]) -> bool:
     return all(isinstance(v, float) for v in values)
+
+
+def telling_words(model: ReportedModel, j: int) -> list[str]:
+    """The most telling words of each class in a column of texts, in turns."""
+    ranked = zip_longest(*(list(words) for words in model.describe(j).values()))
+    return list(dict.fromkeys(word for turn in ranked for word in turn if word is not None))
 
 
 def _grid(model: ReportedModel, j: int, seen: dict[int, Floats], counts: dict[int, dict[object, int]]) -> list[Any]:
     """The values of a column that are asked about, in order."""
     schema = model.fitted_.schema
     kind = schema.kinds[j]
-    if kind == "text":  # the first words of each class, in turns
-        told = list(zip_longest(*(list(words) for words in model.describe(j).values())))
-        return list(dict.fromkeys(word for turn in told for word in turn if word is not None))[:MOST_WORDS]
+    if kind == "text":
+        return telling_words(model, j)[:MOST_WORDS]
     if kind in ("real", "count"):
         if j in seen and len(seen[j]):
             x = np.unique(seen[j])
@@ -149,10 +180,19 @@ def _grid(model: ReportedModel, j: int, seen: dict[int, Floats], counts: dict[in
         means = np.array([f["mean"] for f in said])
         return [float(v) for v in np.linspace((means - 3 * deviations).min(), (means + 3 * deviations).max(), GRID)]
     levels = list(schema.levels[j].labels) if j in schema.levels else []
+    if tuple(levels) in LABELS.values():  # months, weekdays, hours: in their order
+        return levels
     if counts.get(j):
         levels = sorted((v for v in levels if counts[j].get(v)), key=lambda v: -counts[j][v])
     levels = levels[:MOST_LEVELS]
-    return sorted(levels) if all(isinstance(v, int | float) for v in levels) else levels
+    return sorted(levels, key=float) if all(map(_reads_as_number, levels)) else levels
+
+
+def _reads_as_number(level: object) -> bool:
+    try:
+        return isinstance(level, str | int | float) and isfinite(float(level))
+    except ValueError:
+        return False
 
 
 def _alone(model: ReportedModel, asked: dict[int, list[Any]]) -> Effects | None:
@@ -164,7 +204,7 @@ def _alone(model: ReportedModel, asked: dict[int, list[Any]]) -> Effects | None:
         found = _log_odds(np.exp(np.asarray(model.predict_log_proba(rows))))
     except TallybayesError:
         return None
-    found = np.clip(found - found[0], -MOST, MOST)
+    found = np.clip(found - found[0], -MAX_NATS, MAX_NATS)
     at, out = 1, Effects()
     for j, values in asked.items():
         out[j] = values, found[at : at + len(values)]
@@ -181,38 +221,35 @@ def _matrix(d: int, pairs: Sequence[tuple[int, object]]) -> Array:
 
 
 def _log_odds(p: Floats) -> Floats:
-    p = np.clip(p, SMALLEST, 1 - SMALLEST)
+    p = np.clip(p, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     return np.asarray(np.log(p) - np.log1p(-p))
 
 
-def _curve(
-    name: str, values: list[Any], evidence: Floats, classes: list[str], seen: Floats | None, _: object, is_day: bool
-) -> Child:
-    which = [len(classes) - 1] if len(classes) == 2 else list(range(min(len(classes), MOST_CLASSES)))
-    return tag(
-        "figure", pictures.effect(np.array(values), evidence[:, which].T, seen, name, as_day if is_day else number)
-    )
+def _curve(name: str, values: list[Any], evidence: Floats, seen: Floats | None, is_day: bool) -> Child:
+    is_whole = seen is not None and bool(np.all(seen == np.round(seen)))
+    write = as_day if is_day else _whole if is_whole else _short
+    return tag("figure", pictures.effect(np.array(values), evidence.T, seen, name, write))
 
 
-def _bars(
-    name: str, values: list[Any], evidence: Floats, classes: list[str], _: object, counts: dict[object, int], __: bool
-) -> Child:
+def _bars(name: str, values: list[Any], evidence: Floats, classes: list[str], counts: dict[object, int]) -> Child:
     total = sum(counts.values())
     often = [counts.get(v, 0) / total if total else None for v in values]
     labels = [shorten(str(v), 40) for v in values]
-    if len(classes) == 2:
+    if len(classes) == 1:
         return tag("figure", pictures.evidence_bars(labels, evidence[:, -1], often, name))
-    shown = range(min(len(classes), MOST_CLASSES))
     lines = [
-        (label, *(_heat(float(e[k])) for k in shown), "" if share is None else f"{share:.0%}")
-        for label, e, share in zip(labels, evidence, often, strict=True)
+        (label, *map(_heat, e.tolist()), "" if part is None else share(part))
+        for label, e, part in zip(labels, evidence, often, strict=True)
     ]
-    return table(
-        ("value", *(classes[k] for k in shown), "rows"),
-        lines,
-        f"Evidence of {apart(name)}",
-        numeric=range(1, len(shown) + 2),
-    )
+    return table(("value", *classes, "rows"), lines, f"Evidence of {apart(name)}", numeric=range(1, len(classes) + 2))
+
+
+def _whole(v: float) -> str:
+    return f"{v:,.0f}"
+
+
+def _short(v: float) -> str:
+    return number(v, 3)
 
 
 def _heat(v: float) -> Child:

@@ -18,7 +18,7 @@ class Markup(str):
 
 
 WRAPPED = 24  # characters from which a cell keeps a width that its words fit in
-LONGEST = 300  # characters of a cell: a value may be a whole letter
+MAX_CELL_LENGTH = 300  # characters of a cell: a value may be a whole letter
 Child = object  # Markup stays as it is, None is nothing, a list is its members, all else is text
 
 
@@ -65,6 +65,11 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def share(value: float) -> str:
+    """A share in whole per cent; only all is 100%, and only none is 0%."""
+    return "<1%" if 0 < value < 0.005 else ">99%" if 0.995 <= value < 1 else f"{value:.0%}"
+
+
 def number(value: float, digits: int = 5) -> str:
     """A number in so many digits, as people write it."""
     return f"{value:,.0f}" if 10 ** (digits - 1) <= abs(value) < 1e12 else f"{value:.{digits}g}"
@@ -74,7 +79,7 @@ def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, 
     """A table whose first column names its rows; numeric: columns that are aligned right."""
 
     def cell(i: int, value: Child) -> Markup:
-        value = shorten(value, LONGEST) if type(value) is str else value
+        value = shorten(value, MAX_CELL_LENGTH) if type(value) is str else value
         return tag("th", value, scope="row") if i == 0 else tag("td", value, class_=kind(i, value))
 
     def kind(i: int, value: Child) -> str | None:

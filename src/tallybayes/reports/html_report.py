@@ -47,7 +47,7 @@ HEIGHT = 720  # of a report in a notebook
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A report as one HTML page, offline and whole. In a notebook it shows itself.
+    """Result of `report`: one self-contained HTML page. A notebook displays it.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Report:
         Parameters
         ----------
         path : str or path
-            Where to write it.
+            The file.
         """
         Path(path).write_text(self.html, encoding="utf-8")
 
@@ -94,7 +94,7 @@ def report(
     baseline: bool = True,
     title: str | None = None,
 ) -> Report:
-    """Make a report of a fitted model: one HTML file, offline, for a screen, a phone or paper.
+    """Write a report of a fitted model as one HTML file: performance, effects, and what-if predictions.
 
     Without rows: the information and the evidence of each column, and *what if*: change any value, mark it missing,
     change the prior, and probabilities and evidence follow, computed in the page by the model itself. With rows whose
@@ -105,18 +105,18 @@ def report(
     Parameters
     ----------
     model : fitted classifier of this library
-        What is reported on; of a BayesDecision the classifier inside.
+        The model; for a BayesDecision, its classifier is reported.
     X : table of shape (n_rows, n_columns), default=None
-        Rows; of more than 20,000 a sample is looked at.
+        Test rows; above 20,000 a sample is used.
     y : array-like of shape (n_rows,), default=None
-        Their classes; needed with X. The name of a Series is shown as the target.
+        Class labels; needed with X. The name of a Series is shown as the target.
     train : tuple (X, y), default=None
-        The rows that the model learned: logistic regression is fitted on them (on 20,000 of more, on 5,000 of texts)
-        and predicts X. None: it is cross-validated on X, and the report says so.
+        Training rows: the baseline, a logistic regression, is fitted on them (on at most 20,000, or 5,000 with texts)
+        and predicts X. None: the baseline is cross-validated on X.
     baseline : bool, default=True
-        Whether logistic regression is fitted at all; on long texts it takes most of the time.
+        Whether to fit the baseline; on long texts it takes most of the time.
     title : str, default=None
-        What the page is called; by default the name of the classifier.
+        Title of the page; by default the name of the classifier.
 
     Returns
     -------
@@ -149,21 +149,20 @@ def report(
     ranking = model.explain()
     order = ranking.order.tolist()
     schema = predictor.fitted.schema
-    names = [schema.name(j) for j in range(schema.d)]
     classes = predictor.fitted.classes.tolist()
     overview = learned.overview(predictor.fitted, _prior(predictor))
     facts: dict[str, Json] = {"examples": []}
     # What looks at rows takes a second to import, which a service that shows a page alone has not.
     from tallybayes.reports import effects, predicted_rows
 
-    days = predicted_rows.day_columns(schema)
+    names, days = predicted_rows.shown_names(schema)
     rows = None if X is None else predicted_rows.judge(model, X, y)
     seen = {} if rows is None else predicted_rows.numbers(rows)
     counts = {} if rows is None else predicted_rows.level_counts(rows)
     play, more = _what_if(predictor, order, seen=seen, counts=counts, rows=0 if rows is None else rows.n)
     facts |= more
     of_columns = [
-        learned.ranking_section(ranking),
+        learned.ranking_section(ranking, names),
         effects.section(model, order, learned.shares(ranking), rows, seen, counts),
     ]
     if rows is None:
@@ -175,7 +174,9 @@ def report(
     beside = logistic(rows, model, train) if baseline else Baseline(None, note="Logistic regression was left out.")
     some = performance.shown_rows(rows, predictor)
     if facts["model"] is not None:
-        facts["examples"] = [{"name": f"row {w['row']}, {apart(classes[w['y']])}", "row": w["values"]} for w in some]
+        facts["examples"] = [
+            {"name": f"row {w['row']}, {apart(classes[w['y']])}", "row": w["values"]} for w in some if w["short"]
+        ]
     if len(classes) > 1:
         facts["thresholds"] = performance.thresholds(rows, len(classes))
     named = getattr(y, "name", None)
@@ -188,9 +189,9 @@ def report(
         performance.confusion_section(rows, classes),
         performance.cost_section(facts["thresholds"], classes) if len(classes) > 1 else None,
         slices.slices_section(rows, names, order, days),
-        performance.rows_section(some, rows, classes, [names[j] for j in order], days, facts["model"] is not None),
+        performance.rows_section(some, rows, classes, names, order, days, facts["model"] is not None),
         *of_columns,
-        slices.associations_section(rows, names, order),
+        slices.associations_section(rows, names, order, predicted_rows.sources(schema)),
         predicted_rows.facts_section(rows, model),
         overview,
         _assumptions(rows, predictor),
@@ -206,7 +207,7 @@ def page(model: object, *, title: str | None = None, refresh: str | None = None)
     model : fitted classifier of this library, or Predictor
         What the page asks.
     title : str, default=None
-        What the page is called; by default the name of the classifier.
+        Title of the page; by default the name of the classifier.
     refresh : str, default=None
         An address on the page's own server that gives what `to_json` writes: the page asks it every few seconds and
         shows the model as it is then. None: the page asks nothing of anybody.
@@ -273,7 +274,7 @@ def _assumptions(rows: Judged, predictor: Predictor) -> Markup | None:
 
 
 def _prior(predictor: Predictor) -> list[float]:
-    start = np.exp(predictor.start - predictor.start.max())
+    start = np.exp(predictor.offset - predictor.offset.max())
     return list((start / start.sum()).tolist())
 
 

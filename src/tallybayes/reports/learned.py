@@ -56,14 +56,14 @@ def shares(ranking: FeatureRanking) -> list[str]:
     return [f"{max(v, 0.0) / whole:.1%} of the uncertainty" for v in ranking.information.tolist()]
 
 
-def ranking_section(ranking: FeatureRanking) -> Markup:
-    """Bars of the information of each column with the class."""
+def ranking_section(ranking: FeatureRanking, names: Sequence[str]) -> Markup:
+    """Bars of the information of each column with the class. names: what the columns are called."""
     first, whole = ranking.order[:RANKED].tolist(), abs(ranking.entropy) or 1.0
     picture = pictures.bars(
-        [ranking.names[j] for j in first],
+        [names[j] for j in first],
         [float(100 * max(ranking.information[j], 0.0) / whole) for j in first],
         [float(100 * ranking.error[j] / whole) for j in first],
-        " %",
+        "%",
         "Information of each column about the class, in per cent of the entropy of the class",
     )
     more = f" The other {len(ranking.names) - RANKED} have less." if len(ranking.names) > RANKED else ""

@@ -15,14 +15,16 @@ from tallybayes.model.predictor import Predictor
 from tallybayes.model.term import Term
 from tallybayes.reports import pictures
 from tallybayes.reports.baseline import Baseline
-from tallybayes.reports.html import Child, Markup, apart, number, table, tag
+from tallybayes.reports.html import Child, Markup, apart, number, share, shorten, table, tag
 from tallybayes.reports.predicted_rows import Judged, as_day
 from tallybayes.reports.whatif import row_of
 from tallybayes.utils.array_types import Array, Floats
 
-MOST_CLASSES = 15  # of a table of mistakes
+MOST_CLASSES = 15  # of a confusion matrix
+MOST_LISTED = 40  # classes whose recall and precision are listed instead
 BINS = 10
 GRID = 101  # thresholds from 0 to 1
+MOST_TEXT = 5000  # characters of a row that What if has in the page
 SHOWN_ROWS = 120
 RATIOS = (0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0)
 WHEN = (
@@ -101,11 +103,8 @@ def confusion_section(rows: Judged, classes: Sequence[object]) -> Markup:
         wrong = pairs * (1 - np.eye(K, dtype=int))
         first = [divmod(int(at), K) for at in np.argsort(-wrong, axis=None, kind="stable")[:20]]
         lines = [(names[i], names[k], f"{wrong[i, k]:,}") for i, k in first if wrong[i, k]]
-        return tag(
-            "section",
-            head,
-            table(("true class", "predicted", "rows"), lines, "The most frequent confusions", numeric=(2,)),
-        )
+        confused = table(("true class", "predicted", "rows"), lines, "The most frequent confusions", numeric=(2,))
+        return tag("section", head, tag("div", confused, _by_class(pairs, names), class_="beside"))
     totals, predicted = np.maximum(pairs.sum(axis=1), 1), pairs.sum(axis=0)
     lines_: list[tuple[Child, ...]] = [
         (
@@ -124,6 +123,25 @@ def confusion_section(rows: Judged, classes: Sequence[object]) -> Markup:
         numeric=range(1, K + 2),
     )
     return tag("section", head, shown)
+
+
+def _by_class(pairs: Array, names: Sequence[str]) -> Markup:
+    """Recall and precision of each class that occurs or is predicted, the worst recall first."""
+    right, true, predicted = pairs.diagonal(), pairs.sum(axis=1), pairs.sum(axis=0)
+    recall = right / np.maximum(true, 1)
+    which = [k for k in np.argsort(recall, kind="stable").tolist() if true[k] or predicted[k]]
+    lines = [
+        (
+            names[k],
+            f"{true[k]:,}",
+            f"{recall[k]:.1%}" if true[k] else "–",
+            f"{right[k] / predicted[k]:.1%}" if predicted[k] else "–",
+        )
+        for k in which[:MOST_LISTED]
+    ]
+    caption = "Recall and precision of each class"
+    caption += f": the {MOST_LISTED} with the lowest recall" if len(which) > MOST_LISTED else ""
+    return table(("class", "rows", "recall", "precision"), lines, caption, numeric=(1, 2, 3))
 
 
 def _cell(n: int, share: float, right: bool) -> Child:
@@ -251,39 +269,42 @@ def shown_rows(rows: Judged, predictor: Predictor) -> list[dict[str, Any]]:
     others = np.random.default_rng(0).permutation(np.setdiff1d(np.arange(rows.n), worst)).tolist()
     which = sorted([*worst, *others[: SHOWN_ROWS - len(worst)]], key=lambda i: given[i])
     columns = {schema.name(j): rows.table.values(j) for j in range(schema.d)}
-    return [
-        {
-            "row": i,
-            "values": row_of({name: v[i] for name, v in columns.items()}),
-            "p": math.exp(given[i]),
-            "y": int(rows.y[i]),
-        }
-        for i in which
-    ]
+    found = []
+    for i in which:
+        values = row_of({name: v[i] for name, v in columns.items()})
+        short = sum(len(v) for v in values.values() if isinstance(v, str)) <= MOST_TEXT
+        found.append({"row": i, "values": values, "p": math.exp(given[i]), "y": int(rows.y[i]), "short": short})
+    return found
 
 
 def rows_section(
     found: Sequence[dict[str, Any]],
     rows: Judged,
     classes: Sequence[object],
-    telling: Sequence[str],
+    names: Sequence[str],
+    order: Sequence[int],
     days: set[str],
     playable: bool,
 ) -> Markup:
-    """telling: the columns to show; days: those of them that are dates; playable: What if can take a row."""
-    shown = list(telling[:6])
+    """names: of the columns; order: the most informative first; days: the names of those that are dates; playable:
+    What if can take a row."""
+    which = list(order[:6])
     lines: list[tuple[Child, ...]] = []
-    for n, each in enumerate(found):
+    n = 0  # of the rows that What if has
+    for each in found:
         best = int(rows.log_proba[each["row"]].argmax())
         try_it = tag(
             "button", "try it", type="button", data_example=str(n), aria_label=f"try it: row {each['row']} in What if"
         )
-        cells = [_shown(each["values"].get(name), name in days) for name in shown]
+        n += each["short"]
+        values = list(each["values"].values())
+        cells = [_shown(values[j], names[j] in days) for j in which]
         sure = math.exp(rows.log_proba[each["row"], best])
-        wrong = tag("span", f"{apart(classes[best])} ({sure:.0%})", class_=None if best == each["y"] else "wrong")
+        text = f"{shorten(apart(classes[best]), 40)}\u00a0({share(sure)})"
+        wrong = tag("span", text, class_=None if best == each["y"] else "wrong")
         lines.append(
             (
-                tag("span", try_it if playable else None, f" {each['row']}", class_="row-name"),
+                tag("span", try_it if playable and each["short"] else None, f" {each['row']}", class_="row-name"),
                 str(classes[each["y"]]),
                 f"{each['p']:.2g}",
                 wrong,
@@ -311,7 +332,12 @@ def rows_section(
         ),
         tag(
             "div",
-            table(("row", "true class", "its probability", "prediction", *shown), lines, "Rows", numeric=(2,)),
+            table(
+                ("row", "true class", "its probability", "prediction", *(names[j] for j in which)),
+                lines,
+                "Class, prediction and values",
+                numeric=(2,),
+            ),
             id="row-table",
         ),
     )

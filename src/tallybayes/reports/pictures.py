@@ -7,10 +7,10 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from tallybayes.reports.html import Markup, join, tag
+from tallybayes.reports.html import Markup, join, share, tag
 from tallybayes.utils.array_types import Floats
 
-WIDTH, BAR = 520, 24
+WIDTH, BAR = 380, 24  # a phone shows it without making the letters smaller
 LETTER = 7.0  # pixels of a letter of 12 pixels, on average in a wide font; a Chinese one has 12
 
 
@@ -29,7 +29,7 @@ def fitted_label(text: str, pixels: float) -> str:
 def bars(names: Sequence[str], values: Sequence[float], errors: Sequence[float], unit: str, title: str) -> Markup:
     """Horizontal bars with whiskers. title: what a screen reader says of it."""
     most = max([v + e for v, e in zip(values, errors, strict=True)], default=0.0) or 1.0
-    left, right = 190, 80
+    left, right = 160, 50
     scale = (WIDTH - left - right) / most
     lines = []
     for i, (name, value, error) in enumerate(zip(names, values, errors, strict=True)):
@@ -38,7 +38,7 @@ def bars(names: Sequence[str], values: Sequence[float], errors: Sequence[float],
         lines += [
             tag("text", fitted_label(name, left - 10), tag("title", name), x=left - 8, y=y + 13, text_anchor="end"),
             tag("rect", x=left, y=y + 2, width=round(max(value * scale, 0.5), 2), height=BAR - 9, rx=2, class_="mark"),
-            tag("text", f"{value:.3g}{unit}", x=round(end + error * scale + 6, 2), y=y + 13, class_="soft"),
+            tag("text", f"{value:.1f}{unit}", x=round(end + error * scale + 6, 2), y=y + 13, class_="soft"),
         ]
         if error > 0:
             low, high = end - error * scale, end + error * scale
@@ -184,7 +184,7 @@ def evidence_bars(names: Sequence[str], values: Floats, often: Sequence[float | 
     top = max(1.0, float(np.abs(values).max()) if len(values) else 1.0)
     middle, scale = (left + width - right) / 2, (width - left - right) / 2 / top
     parts = []
-    for i, (label, v, share) in enumerate(zip(names, values.tolist(), often, strict=True)):
+    for i, (label, v, part) in enumerate(zip(names, values.tolist(), often, strict=True)):
         y = 4 + i * BAR
         parts += [
             tag("text", fitted_label(label, left - 8), tag("title", label), x=left - 6, y=y + 14, text_anchor="end"),
@@ -197,9 +197,7 @@ def evidence_bars(names: Sequence[str], values: Floats, often: Sequence[float | 
                 rx=2,
                 class_="good" if v > 0 else "bad",
             ),
-            tag(
-                "text", "" if share is None else f"{share:.0%}", x=width - 4, y=y + 14, text_anchor="end", class_="soft"
-            ),
+            tag("text", "" if part is None else share(part), x=width - 4, y=y + 14, text_anchor="end", class_="soft"),
         ]
     bottom = 8 + len(names) * BAR
     parts += [

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.expansion import CALENDAR, NUMBER
+from tallybayes.data.expansion import CALENDAR_PARTS, NUMBER
 from tallybayes.data.labels import positions, read_labels
 from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import ForgetError, LabelError, OptionError, listing
 from tallybayes.evaluation.leaderboard import rows_of
-from tallybayes.reports.html import Markup, apart, number, shorten, table, tag
+from tallybayes.reports.html import Markup, apart, number, share, shorten, table, tag
 from tallybayes.reports.learned import ReportedModel
 from tallybayes.utils.array_types import Array, Floats
 
@@ -108,7 +108,8 @@ def is_number(value: object) -> bool:
 def facts_section(rows: Judged, model: ReportedModel) -> Markup:
     """Kinds, missing values, levels, and redundant columns."""
     schema = model.fitted_.schema
-    lines, codes, days = [], [], day_columns(schema)
+    lines, codes = [], []
+    names, days = shown_names(schema)
     for j in range(min(schema.d, 200)):
         values = rows.table.values(j)
         there = [v for v in values if v is not None and v == v]
@@ -116,10 +117,10 @@ def facts_section(rows: Judged, model: ReportedModel) -> Markup:
         missing = rows.n - len(there)
         lines.append(
             (
-                schema.name(j),
+                names[j],
                 schema.kinds[j],
                 f"{missing:,} ({missing / rows.n:.1%})" if missing else "none",
-                *_range(there, schema.name(j) in days),
+                *_range(there, names[j] in days),
             )
         )
     more = f" Of {schema.d} columns the first 200." if schema.d > 200 else ""
@@ -128,8 +129,13 @@ def facts_section(rows: Judged, model: ReportedModel) -> Markup:
         "section",
         tag("h2", "The table", id="table"),
         tag("p", f"{rows.of:,} rows, {columns_of(schema)}.{drawn}{more}", class_="lead"),
-        _redundant(codes, [schema.name(j) for j in range(len(codes))]),
-        table(("column", "kind", "missing", "distinct", "values"), lines, "Columns", numeric=(2, 3)),
+        _redundant(codes, names[: len(codes)]),
+        table(
+            ("column", "kind", "missing", "distinct", "values"),
+            lines,
+            "Columns, with minimum, median and maximum or the most frequent values",
+            numeric=(2, 3),
+        ),
     )
 
 
@@ -139,10 +145,16 @@ def columns_of(schema: Schema) -> str:
     return f"{d:,} column{'s' if d != 1 else ''}"
 
 
-def day_columns(schema: Schema) -> set[str]:
-    """The columns that are the days of dates, since 1970."""
-    dates = [(j, g) for j, g in enumerate(schema.expansion or ()) if g.what in CALENDAR]
-    return {g.by_part(j)[NUMBER[g.what]] for j, g in dates if NUMBER[g.what] in g.parts}
+def shown_names(schema: Schema) -> tuple[list[str], set[str]]:
+    """What the columns are called in a report, and which of them are days: the days of a date have its own name."""
+    dates = [(j, g) for j, g in enumerate(schema.expansion or ()) if g.what in CALENDAR_PARTS]
+    days = {g.by_part(j)[NUMBER[g.what]]: g.called(j) for j, g in dates if NUMBER[g.what] in g.parts}
+    return [days.get(name, name) for name in map(schema.name, range(schema.d))], set(days.values())
+
+
+def sources(schema: Schema) -> dict[str, int]:
+    """By column the number of the column of the input table that it is, or is a part of."""
+    return {name: j for j, g in enumerate(schema.expansion or ()) for name in g.columns(j)}
 
 
 def as_day(value: float) -> str:
@@ -159,7 +171,7 @@ def _range(there: Sequence[object], are_days: bool) -> tuple[str, str]:
         low, middle, high = np.quantile(x, [0, 0.5, 1])
         return f"{len(np.unique(x)):,}", " … ".join(map(as_day if are_days else number, (low, middle, high)))
     counts = Counter(there)
-    shown = ", ".join(f"{apart(shorten(str(v), LEVEL))} ({c / len(there):.0%})" for v, c in counts.most_common(4))
+    shown = ", ".join(f"{apart(shorten(str(v), LEVEL))} ({share(c / len(there))})" for v, c in counts.most_common(4))
     return f"{len(counts):,}", shown + (", …" if len(counts) > 4 else "")
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -33,9 +32,11 @@ def grouped(rows: Judged, j: int, is_day: bool = False) -> tuple[Array, list[str
             codes, names = np.searchsorted(distinct, x), [write(float(v)) for v in distinct]
         else:
             cuts = np.unique(np.quantile(x[~gone], np.linspace(0, 1, QUANTILES + 1)[1:-1]))
-            ends = [float(distinct[0]), *cuts.tolist(), float(distinct[-1])]
-            codes = np.searchsorted(cuts, x, side="right")
-            names = [f"{write(a)} to {write(b)}" for a, b in pairwise(ends)]
+            cuts = cuts[cuts > distinct[0]] if cuts[-1] > distinct[0] else distinct[1:2]  # mostly the least one
+            used, groups = np.unique(np.searchsorted(cuts, distinct, side="right"), return_inverse=True)
+            codes = np.searchsorted(used, np.searchsorted(cuts, x, side="right"))
+            ends = [distinct[groups == c][[0, -1]].tolist() for c in range(len(used))]
+            names = [write(a) if a == b else f"{write(a)} to {write(b)}" for a, b in ends]
     else:
         common = [v for v, _ in Counter(there).most_common(LEVELS)]
         place = {v: i for i, v in enumerate(common)}
@@ -95,8 +96,13 @@ def _bar(share: float, most: float, usual: float) -> Child:
     return tag("span", picture, f" {share:.1%}", class_="inline-bar")
 
 
-def associations_section(rows: Judged, names: Sequence[str], order: Sequence[int]) -> Markup | None:
-    """Bias-corrected Cramér's V (Bergsma 2013) of the pairs of columns, numbers in intervals."""
+def associations_section(
+    rows: Judged, names: Sequence[str], order: Sequence[int], source: Mapping[str, int]
+) -> Markup | None:
+    """Bias-corrected Cramér's V (Bergsma 2013) of the pairs of columns, numbers in intervals.
+
+    source: the input column of each column; parts of one date are not listed as a pair.
+    """
     which = list(order[:PAIRED])
     coded = [grouped(rows, j)[0] for j in which]
     if len(which) < 2:
@@ -105,8 +111,11 @@ def associations_section(rows: Judged, names: Sequence[str], order: Sequence[int
     strength = {(a, b): v for v, a, b in pairs}
     few = range(min(len(which), MATRIX))
     lines = [(names[which[a]], *(_shade(1.0 if a == b else strength[max(a, b), min(a, b)]) for b in few)) for a in few]
-    heads = [shorten(names[which[b]], 14) for b in few]
-    top = [(f"{names[which[b]]} – {names[which[a]]}", f"{v:.2f}") for v, a, b in pairs[:8] if v >= 0.1]
+    heads = [tag("span", shorten(names[which[b]], 24)) for b in few]
+    of = [source.get(rows.table.name(j), -1 - j) for j in which]
+    top = [(f"{names[which[b]]} – {names[which[a]]}", f"{v:.2f}") for v, a, b in pairs if v >= 0.1 and of[a] != of[b]][
+        :8
+    ]
     strongest = table(("columns", "Cramér's V"), top, "The strongest pairs", numeric=(1,)) if top else None
     lead = (
         "Cramér's V (bias-corrected, Bergsma 2013) of each pair: 0 is independent, 1 determines. Numbers are cut at "

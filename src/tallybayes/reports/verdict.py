@@ -25,7 +25,7 @@ def section(rows: Judged, fitted: Fitted, prior: Floats, baseline: Baseline, tar
     guess = float((rows.y == largest).mean())
     area = macro_auc(rows)
     tiles = [
-        _tile("Accuracy", f"{right:.1%}", f"guessing {apart(classes[largest])}: {guess:.1%}"),
+        _tile("Accuracy", f"{right:.1%}", f"always {apart(classes[largest])}: {guess:.1%}"),
         _tile(
             "AUC",
             "–" if area is None else f"{area:.3f}",
@@ -36,15 +36,17 @@ def section(rows: Judged, fitted: Fitted, prior: Floats, baseline: Baseline, tar
             f"{_losses(rows.y, rows.log_proba).mean():.3f}",
             f"the prior alone: {_losses(rows.y, prior).mean():.3f} (nats)",
         ),
-        _tile("Error of confidence", f"{_bias(rows)[0]:+.1%}", "mean confidence − accuracy"),
+        _tile("Overconfidence", f"{_bias(rows)[0]:+.1%}".replace("-", "−"), "mean confidence − accuracy; 0 is best"),
     ]
     warnings = _warnings(rows, prior, baseline, right, guess)
+    ahead = _better(rows, baseline)
     return tag(
         "section",
         tag("h2", "Verdict", id="verdict"),
         tag("p", _what(rows, fitted, target), class_="lead"),
         tag("div", tiles, class_="tiles"),
         tag("p", calibration_sentence(rows)),
+        tag("p", ahead) if ahead else None,
         [tag("p", text, class_="warn") for text in warnings],
     )
 
@@ -85,18 +87,34 @@ def _warnings(rows: Judged, prior: Floats, baseline: Baseline, right: float, gue
     for name, other in (("the prior alone, which looks at no column,", prior), (baseline.name, baseline.log_proba)):
         if other is None:
             continue
-        n = len(other)
-        more = own[:n] - _losses(rows.y[:n], other)
-        mean, error = float(more.mean()), float(more.std() / np.sqrt(max(n, 1)))
+        mean, error = _more(own, rows.y, other)
         if mean > 0:
-            clearly = "clearly" if mean > SURE * error else "within the noise"
-            out.append(f"Warning: {name} has a lower log-loss, by {mean:.4f} ± {error:.4f} ({clearly}).")
+            out.append(f"Warning: {name} has a lower log-loss, by {_by(mean, error)}.")
     if rows.left_out:
         out.append(
             "These rows are as many of each class as the model learned, so they are predicted by leave-one-out. What "
             "was chosen on them (bins, structure, weights) stays: rows that the model has not seen are the better test."
         )
     return out
+
+
+def _better(rows: Judged, baseline: Baseline) -> str | None:
+    """By how much it beats the baseline, where it does."""
+    if baseline.log_proba is None:
+        return None
+    mean, error = _more(_losses(rows.y, rows.log_proba), rows.y, baseline.log_proba)
+    return None if mean > 0 else f"Its log-loss is below that of {baseline.name}, by {_by(-mean, error)}."
+
+
+def _more(own: Floats, y: Array, other: Floats) -> tuple[float, float]:
+    """How much more a model loses than another one on the rows of both, with its standard error."""
+    n = len(other)
+    more = own[:n] - _losses(y[:n], other)
+    return float(more.mean()), float(more.std() / np.sqrt(max(n, 1)))
+
+
+def _by(mean: float, error: float) -> str:
+    return f"{mean:.4f} ± {error:.4f} ({'clearly' if mean > SURE * error else 'within the noise'})"
 
 
 def _losses(y: Array, log_proba: Floats) -> Floats:

@@ -21,12 +21,15 @@ const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((
 // a text of the data inside a sentence: what it says of its direction ends with it
 const apart = (text) => (/[^\x00-\x7f]/.test(text) ? "\u2068" + text + "\u2069" : String(text));
 
-const percent = (p) => (p > 0.9995 && p < 1 ? "> 99.9" : p < 0.0005 && p > 0 ? "< 0.1" : (100 * p).toFixed(1)) + " %";
+const shortened = (value) => (String(value).length > 60 ? String(value).slice(0, 59) + "…" : value);
+
+const percent = (p) => (p > 0.9995 && p < 1 ? ">99.9" : p < 0.0005 && p > 0 ? "<0.1" : (100 * p).toFixed(1)) + "%";
 
 function factor(evidence) {
   const size = Math.abs(evidence);
   const sign = evidence >= 0 ? "×" : "÷";
   if (size === Infinity) return sign + "∞";
+  if (size < 0.005) return "×1";
   if (size < Math.log(9999.5)) return sign + Number(Math.exp(size).toPrecision(3));
   return sign + "10^" + (size / Math.LN10).toFixed(1);
 }
@@ -72,9 +75,10 @@ function whatIf(first) {
     return {
       parts,
       input,
-      read: () => (long ? (byText.get(input.value) ?? input.value) : column.levels[Number(input.value)]),
+      read: () => (input.value === "" ? null : long ? (byText.get(input.value) ?? input.value) : column.levels[Number(input.value)]),
       write(value) {
-        if (long) input.value = String(value);
+        if (value === null) input.value = "";
+        else if (long) input.value = String(value);
         else input.value = String(column.levels.indexOf(value));
       },
     };
@@ -152,6 +156,18 @@ function whatIf(first) {
     };
   }
 
+  function prose(j) {
+    const input = make("textarea", { id: "value-" + j, rows: "4" });
+    return {
+      parts: [input],
+      input,
+      read: () => (input.value === "" ? null : input.value),
+      write(value) {
+        input.value = value ?? "";
+      },
+    };
+  }
+
   function addControl(j) {
     const column = columns[j];
     if (shown.has(j)) return;
@@ -160,7 +176,7 @@ function whatIf(first) {
       listMore();
       return;
     }
-    const control = column.reads === "levels" ? levels(j, column) : number(j, column);
+    const control = { levels, text: prose }[column.reads]?.(j, column) ?? number(j, column);
     const missing = make("input", { type: "checkbox", "aria-label": column.name + " is missing" });
     const problem = make("span", { class: "problem", role: "alert" });
     const line = make(
@@ -187,7 +203,8 @@ function whatIf(first) {
       changed();
     });
     missing.addEventListener("input", () => {
-      if (!missing.checked && control.read() === null) control.write(facts.controls.columns[j].start);
+      const { start } = facts.controls.columns[j];
+      if (!missing.checked && control.read() === null) control.write(column.reads === "levels" ? column.levels[start] : start);
       changed();
     });
     at("controls").append(line);
@@ -195,7 +212,7 @@ function whatIf(first) {
       set(value) {
         const gone = value === null || value === undefined;
         missing.checked = gone;
-        if (!gone || column.reads !== "levels") control.write(gone ? null : value);
+        control.write(gone ? null : value);
         row[column.name] = gone ? null : value;
       },
     });
@@ -327,9 +344,9 @@ function whatIf(first) {
         const value = together ? null : row[columns[j].name];
         const given = together ? null : partOf.get(columns[j].name);
         const day = given && columns[j].name === given.parts["days since 1970"] && typeof value === "number";
-        const shownValue = day ? new Date(864e5 * Math.floor(Math.max(-1e8, Math.min(1e8, value)))).toISOString().slice(0, 10) : value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : value;
+        const shownValue = day ? new Date(864e5 * Math.floor(Math.max(-1e8, Math.min(1e8, value)))).toISOString().slice(0, 10) : value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : shortened(value);
         return {
-          name: together ? "(together)" : apart(columns[j].name) + " = " + apart(shownValue),
+          name: together ? "columns together" : apart(day ? given.name : columns[j].name) + " = " + apart(shownValue),
           value: factor(v),
           width: Math.min(Math.abs(v), 50) / most,
           side: v > 0 ? "for" : "against",
@@ -373,7 +390,10 @@ function whatIf(first) {
   const total = prior.reduce((a, b) => a + b, 0);
   prior = prior.map((p) => p / total);
   showPrior();
-  load(examples[0].row);
+  // a usual text there is none: the first row of the report says more
+  const from = columns.some((column) => column.reads === "text") && examples.length > 1 ? 1 : 0;
+  at("examples").value = String(from);
+  load(examples[from].row);
   at("no-script").hidden = true;
   at("play").hidden = false;
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tallybayes.data.schema import Schema
 from tallybayes.data.stored_column import is_unnamed
 from tallybayes.distributions.context import Json
-from tallybayes.errors import ExportError, OptionError
+from tallybayes.errors import ExportError
 from tallybayes.export.compact_json import packed
 from tallybayes.export.model_json import described, dumps
 from tallybayes.model.predictor import Predictor
+from tallybayes.reports.controls import (
+    drawn_values,
+    numbers_of,
+    plain_value,
+    slider,
+    usual_level,
+    usual_values,
+)
 from tallybayes.reports.html import Child, Markup, join, tag
-from tallybayes.reports.usual_row import usual_values
 from tallybayes.utils.array_types import Array
 
-DRAWN = 400  # rows drawn from the model, for ranges and usual values
+Seen = tuple[Array, Mapping[object, int]]  # numbers of a column, or how often it has each level
 SHOWN = 24  # columns that have a control from the start
 MOST_OPTIONS = 20  # classes in a menu; of more one is searched for by its name
 PLAIN_BYTES = 200_000  # up to which a description stands in a page as it is
@@ -54,12 +61,14 @@ def controls(
     telling: the columns, the most informative first. seen, counts: numbers and levels of columns as so many rows have
     them; else they are those of the learned rows, or, where these were not counted, drawn from the model.
     """
-    drawn, usual = _drawn(predictor), usual_values(predictor.fitted)
+    fitted = predictor.fitted
+    (drawn, _), usual = drawn_values(fitted), usual_values(fitted)
     seen, counts = seen or {}, counts or {}
     order = list(telling) or list(range(len(columns)))
     found = []
     for j, column in enumerate(columns):
-        control = _control(column, drawn.get(j), usual.get(j), seen.get(j), counts.get(j, {}))
+        own = (seen.get(j, np.empty(0)), counts.get(j, {}))
+        control = _control(column, fitted.schema, j, drawn.get(j), usual.get(j), own)
         there = len(seen.get(j, ())) or sum(counts.get(j, {}).values())
         if there < rows / 2 if rows else usual.get(j, 0) is None:
             control["missing"] = True  # in a usual row
@@ -71,83 +80,24 @@ def controls(
     }
 
 
-def _drawn(predictor: Predictor) -> Mapping[int, Array]:
-    """Values of each column as the model draws them: numbers, or codes. Of a term that draws nothing there are none."""
-    fitted, rng = predictor.fitted, np.random.default_rng(0)
-    share = np.exp(fitted.prior - fitted.prior.max())
-    y = rng.choice(fitted.K, size=DRAWN, p=share / share.sum()).astype(np.int32)
-    out: dict[int, Array] = {}
-    for term in fitted.terms:
-        try:
-            drawn = term.distribution.sample(term.params, y, rng)
-        except OptionError:
-            continue
-        out |= dict(zip(term.columns, drawn, strict=True))
-    return out
-
-
-def _control(
-    column: Json, drawn: Array | None, usual: float | None, seen: Array | None, counts: Mapping[object, int]
-) -> Json:
+def _control(column: Json, schema: Schema, j: int, drawn: Array | None, usual: float | None, seen: Seen) -> Json:
     """start: what the control shows first; low, high, step: of a slider; hidden: levels that were forgotten."""
+    if column["reads"] == "text":
+        return {"start": "", "missing": True}
+    numbers, counts = seen
     if column["reads"] == "levels":
+        often = [counts.get(v, 0) for v in column["levels"]]
+        most = int(np.argmax(often)) if any(often) else usual_level(len(often), drawn, usual)
         hidden = [code for code, v in enumerate(column["levels"]) if is_unnamed(v, code)]
-        return {"start": _level(column, drawn, usual, counts), **({"hidden": hidden} if hidden else {})}
-    if seen is not None and len(seen):
-        return slider(seen)
-    numbers = np.empty(0)
-    if column["reads"] == "cuts":
-        cuts = [float(v) for v in column["cuts"]]
-        room = (cuts[-1] - cuts[0]) / 2 or max(abs(cuts[0]), 1.0) if cuts else 1.0
-        numbers = np.array([cuts[0] - room, *cuts, cuts[-1] + room]) if cuts else np.array([0.0, 1.0])
-        if cuts and all(2 * v == round(2 * v) for v in cuts):  # between whole numbers
-            numbers = np.round(numbers)
-    elif drawn is not None:
-        numbers = drawn[np.isfinite(drawn)].astype(float)
-    return slider(numbers, usual)
-
-
-def _level(column: Json, drawn: Array | None, usual: float | None, counts: Mapping[object, int]) -> int:
-    """The code of the most frequent level."""
-    often = [counts.get(v, 0) for v in column["levels"]]
-    if any(often):
-        return int(np.argmax(often))
-    if usual is not None:
-        return int(usual)
-    known = drawn[(drawn >= 0) & (drawn < len(column["levels"]))].astype(int) if drawn is not None else np.empty(0, int)
-    return int(np.bincount(known).argmax()) if len(known) else 0
-
-
-def slider(numbers: Array, middle: float | None = None) -> Json:
-    """A slider that goes over these numbers in steps that are easy to read, by 1 over whole numbers; middle: where it
-    starts, by default their median."""
-    if not len(numbers):
-        return {"start": 0.0, "low": 0.0, "high": 1.0, "step": 0.01}
-    low, high = float(numbers.min()), float(numbers.max())
-    width = high - low or max(abs(high), 1.0)
-    step = 10.0 ** math.floor(math.log10(width / 100)) if 0 < width < 1e300 else 1.0
-    if bool(np.all(numbers == np.round(numbers))) and 1 <= width < 1e15:
-        step = 1.0
-    if low == high:  # nowhere to slide to
-        return {"start": low, "low": low, "high": low, "step": step}
-    middle = float(np.median(numbers)) if middle is None else middle
-    start = round(middle / step) * step if abs(middle / step) < 1e15 else middle
-    return {
-        "start": float(f"{start:.12g}"),
-        "low": math.floor(low / step) * step,
-        "high": math.ceil(high / step) * step,
-        "step": step,
-    }
+        return {"start": most or 0, **({"hidden": hidden} if hidden else {})}
+    if len(numbers):
+        return slider(numbers)._asdict()
+    return slider(numbers_of(schema, j, drawn), usual)._asdict()
 
 
 def row_of(values: Mapping[str, object]) -> Json:
-    """A row of a table as JSON has it; what has no such form is missing."""
-    out: dict[str, Json] = {}
-    for name, value in values.items():
-        plain = value.item() if hasattr(value, "item") else value
-        fine = isinstance(plain, str | bool | int) or (isinstance(plain, float) and math.isfinite(plain))
-        out[name] = plain if fine else None
-    return out
+    """A row of a table as JSON has it."""
+    return {name: plain_value(value) for name, value in values.items()}
 
 
 def section(classes: Sequence[object], live: bool = False) -> Markup:

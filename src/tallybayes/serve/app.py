@@ -32,7 +32,7 @@ from tallybayes.serve.service_settings import Settings
 from tallybayes.serve.tokens import Tokens, read_tokens
 
 log = logging.getLogger("tallybayes.serve")
-EVERY = 1.0  # seconds between two looks at the model file
+POLL_SECONDS = 1.0  # seconds between two looks at the model file
 LEARNING = ("/learn", "/forget", "/examples")
 SCOPES = {"/healthz": None, "/readyz": None, **dict.fromkeys(LEARNING, "learn")}  # of the token; else 'read'
 ALWAYS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
@@ -113,7 +113,7 @@ class Service:
         """Takes over the model file whenever it is replaced."""
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(POLL_SECONDS)
             if await loop.run_in_executor(None, self.live.replaced):
                 good = await loop.run_in_executor(None, self.live.reload)
                 self.metrics.event("reloads" if good else "reload_failures")

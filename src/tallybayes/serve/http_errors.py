@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from tallybayes.errors import ForgetError, TableError, TallybayesError, brief
 
 TYPE = "application/problem+json"
-LONGEST = 2000  # characters of a sentence
+MAX_MESSAGE_LENGTH = 2000  # characters of a sentence
 Headers = Mapping[str, str]
 
 TITLES = {
@@ -84,7 +84,7 @@ class HttpError(Exception):
         """What the response says."""
         unset = {"column": self.column, "row": self.row, "value": None if self.value is None else brief(self.value)}
         given = {name: value for name, value in unset.items() if value is not None}
-        return Problem(TITLES[self.status], self.status, self.detail[:LONGEST], **given)  # type: ignore[arg-type]
+        return Problem(TITLES[self.status], self.status, self.detail[:MAX_MESSAGE_LENGTH], **given)  # type: ignore[arg-type]
 
 
 def in_words(text: str) -> str:

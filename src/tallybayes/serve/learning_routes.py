@@ -18,7 +18,7 @@ from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.learner import Learner
 from tallybayes.serve.live import Known
 from tallybayes.serve.metrics import Metrics
-from tallybayes.serve.request_bodies import JSON, Label, Reader, Row, form_of, read_body
+from tallybayes.serve.request_bodies import JSON, BodyReader, Label, Row, form_of, read_body
 from tallybayes.serve.request_tables import many_rows
 from tallybayes.serve.responses import answer
 from tallybayes.serve.service_settings import Settings
@@ -92,7 +92,7 @@ class LearningRoutes:
 
     def __init__(self, learner: Learner, settings: Settings, metrics: Metrics) -> None:
         self.learner, self._settings, self._metrics = learner, settings, metrics
-        self._learn, self._forget = Reader(Learn), Reader(Forget)
+        self._learn, self._forget = BodyReader(Learn), BodyReader(Forget)
 
     async def learn(self, request: Request) -> Response:
         """Learn rows; the response comes when they are on disk."""

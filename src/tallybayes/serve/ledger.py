@@ -36,7 +36,7 @@ log = logging.getLogger("tallybayes.serve")
 NOTE = "store"  # in the notes of the model file
 
 
-class Learned(NamedTuple):
+class LearnedExamples(NamedTuple):
     """What became of a request: new examples, and those that had been learned before."""
 
     fresh: int
@@ -205,7 +205,7 @@ class Ledger:
 
     # --- examples ----------------------------------------------------------------------------------------------
 
-    def learn(self, examples: Sequence[Example]) -> Learned:
+    def learn(self, examples: Sequence[Example]) -> LearnedExamples:
         """Learn all of these or none, inside a transaction."""
         ids = [e.id for e in examples]
         known, gone = self.store.find(ids, self.name)
@@ -222,7 +222,7 @@ class Ledger:
             self.seq += len(fresh)
             self.unwritten += len(fresh)
             self._publish()
-        return Learned(len(fresh), len(examples) - len(fresh))
+        return LearnedExamples(len(fresh), len(examples) - len(fresh))
 
     def _learn_all(self, examples: Sequence[Example]) -> None:
         """Of a new class a copy learns: those who predict hold the model together with the list of its classes."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.io import load, load_notes
 from tallybayes.io.decision_documents import classifier_inside, decision_of
-from tallybayes.serve.request_tables import Columns
+from tallybayes.serve.request_tables import ServedColumns
 from tallybayes.serve.responses import label_text
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ class Known:
     since: float = field(default_factory=time.time)
     labels: list[object] = field(init=False)
     by_text: Mapping[str, object] = field(init=False)
-    columns: Columns = field(init=False)
+    columns: ServedColumns = field(init=False)
 
     def __post_init__(self) -> None:
         labels = self.model.classes_.tolist()
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "by_text", {label_text(label): label for label in labels})
-        object.__setattr__(self, "columns", Columns.of(self.model.schema_))
+        object.__setattr__(self, "columns", ServedColumns.of(self.model.schema_))
 
 
 def read_model(file: str | io.BytesIO, generation: int = 1) -> Known:

@@ -3,8 +3,9 @@
 // and the evidence of each column. All text enters the page as text, never as HTML.
 
 const SHOWN = 24; // columns that have a control from the start
-const FEW = 10; // classes, and lines of evidence, that are listed
+const MAX_LISTED = 10; // classes, and lines of evidence, that are listed
 const WAIT = 150; // ms without a change before the server is asked
+const DAYS = ": days since 1970"; // the part of a date that is shown as the date
 const AGAIN = 5000; // ms between two looks at a model that learns
 
 const make = (tag, properties = {}, ...children) => {
@@ -21,7 +22,7 @@ const get = async (path, body) => {
 };
 // A name in a narrow place: a line may end after an underscore or a hyphen, else words would be split anywhere.
 const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
-const percent = (p) => (p > 0 && p < 0.001 ? "< 0.1 %" : p < 1 && p > 0.999 ? "> 99.9 %" : `${(100 * p).toFixed(1)} %`);
+const percent = (p) => (p > 0 && p < 0.0005 ? "<0.1%" : p < 1 && p > 0.9995 ? ">99.9%" : `${(100 * p).toFixed(1)}%`);
 const number = (v) => (v === "Infinity" ? Infinity : v === "-Infinity" ? -Infinity : v);
 const bar = (name, share, value, kind = "") => {
   const fill = make("i");
@@ -131,11 +132,11 @@ function draw() {
   prediction.textContent = `${names[best]}, ${percent(found.probability[best])}`;
   document.body.dataset.proba = JSON.stringify(found.probability);
   notes.textContent = (last.notes || []).join(" ");
-  classFilter.hidden = names.length <= FEW;
+  classFilter.hidden = names.length <= MAX_LISTED;
   const wanted = classFilter.value.trim().toLowerCase();
   let order = names.map((_, k) => k);
-  if (names.length > FEW) order.sort((a, b) => found.probability[b] - found.probability[a]);
-  order = order.filter((k) => names[k].toLowerCase().includes(wanted)).slice(0, FEW);
+  if (names.length > MAX_LISTED) order.sort((a, b) => found.probability[b] - found.probability[a]);
+  order = order.filter((k) => names[k].toLowerCase().includes(wanted)).slice(0, MAX_LISTED);
   classes.replaceChildren(...order.map((k) => bar(names[k], found.probability[k], percent(found.probability[k]))));
   const chosen = target.value;
   if (target.options.length !== names.length + 1) {
@@ -148,21 +149,22 @@ function draw() {
   lines.push({ e: { column: "prior" }, v: number(found.prior[k]) });
   lines.sort((a, b) => Math.abs(b.v) - Math.abs(a.v));
   const top = Math.min(Math.abs(lines[0].v), 50) || 1;
-  evidence.replaceChildren(...lines.slice(0, FEW + 5).map(({ e, v }) => {
-    const day = e.column.endsWith(": days since 1970") && typeof e.value === "number" && Math.abs(e.value) < 1e7;
+  evidence.replaceChildren(...lines.slice(0, MAX_LISTED + 5).map(({ e, v }) => {
+    const day = e.column.endsWith(DAYS) && typeof e.value === "number" && Math.abs(e.value) < 1e7;
     const shownValue = day ? new Date(864e5 * Math.floor(e.value)).toISOString().slice(0, 10) : e.value;
     const value = e.value === undefined || e.value === null ? "" : ` = ${shownValue}`;
     const factor = Math.exp(Math.min(Math.abs(v), 700));
     const shown = !Number.isFinite(v) ? "rules out" : factor >= 1e4 ? factor.toExponential(0) : factor.toPrecision(3);
     const text = Number.isFinite(v) ? `${v < 0 ? "÷" : "×"}${shown}` : shown;
-    return bar(e.column + value, Math.abs(v) / top / 2, text, v < 0 ? "against" : "for");
+    const name = day ? e.column.slice(0, -DAYS.length) : e.column === "(together)" ? "columns together" : e.column;
+    return bar(name + value, Math.abs(v) / top / 2, text, v < 0 ? "against" : "for");
   }));
 }
 
 async function counts() {
   const model = await get("model");
   const total = model.class_count.reduce((a, b) => a + b, 0);
-  const few = model.classes.length <= FEW ? ": " + model.classes.map((c, k) => `${c} ${+model.class_count[k].toFixed(2)}`).join(", ") : "";
+  const few = model.classes.length <= MAX_LISTED ? ": " + model.classes.map((c, k) => `${c} (${+model.class_count[k].toFixed(2)})`).join(", ") : "";
   document.getElementById("learned").textContent =
     `${+total.toFixed(2)} rows learned in ${model.classes.length} classes${few}. ${model.learn ? "It is learning." : ""}`;
   return model.learn;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from html import escape
 from importlib.resources import files
@@ -16,15 +17,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tallybayes.data.stored_column import is_unnamed
-from tallybayes.errors import OptionError, TallybayesError
+from tallybayes.errors import TallybayesError
 from tallybayes.model.predictor import Predictor
-from tallybayes.reports.usual_row import usual_values
+from tallybayes.reports.controls import (
+    drawn_values,
+    numbers_of,
+    plain_value,
+    slider,
+    usual_level,
+    usual_values,
+)
+from tallybayes.reports.effects import telling_words
 from tallybayes.serve.live import Known, Live
 from tallybayes.serve.request_bodies import Cell
 from tallybayes.serve.responses import answer, encode
 from tallybayes.utils.array_types import Array
 
-DRAWN = 1000  # rows drawn from the model, for ranges and usual values
+WORDS = 8  # that the control of a text starts with
 MOST_LEVELS = 2000  # that a control offers
 MOST_RANKED = 4000  # columns times classes whose mutual information is computed
 DAYS = "days since 1970"  # the part of a date that tells the day
@@ -43,8 +52,8 @@ HTML = """<!doctype html>
 
 
 class Control(msgspec.Struct, omit_defaults=True):
-    """How a column is set on the page. usual: the median or the mode of the learned rows, or of rows
-    drawn from the model where these were not counted."""
+    """How a column is set on the page. usual: the median or the mode (see reports/controls.py); of a text, words that
+    tell the classes apart."""
 
     name: str
     kind: Literal["number", "category", "text", "date", "datetime-local", "time"]
@@ -100,7 +109,7 @@ class Page:
 def controls(known: Known) -> list[Control]:
     """A control for each column that a row may have, the most informative first."""
     schema, predictor = known.model.schema_, known.model.predictor_
-    drawn, y = _drawn(predictor)
+    drawn, y = drawn_values(predictor.fitted)
     information, usual = _information(known, drawn, y), usual_values(predictor.fitted)
     at = {schema.name(j): j for j in range(schema.d)}
     found: list[Control] = []
@@ -123,57 +132,25 @@ def controls(known: Known) -> list[Control]:
             made.kind = "time"
         found.append(made)
     for name, j in at.items():
-        found.append(_control(known, name, j, drawn.get(j), information.get(j, 0.0)))
-        if j in usual:
-            found[-1].usual = _usual(known, j, usual[j], found[-1])
+        found.append(_control(known, name, j, drawn.get(j), usual, information.get(j, 0.0)))
     return sorted(found, key=lambda control: -control.information)
 
 
-def _control(known: Known, name: str, j: int, drawn: Array | None, information: float) -> Control:
-    schema = known.model.schema_
+def _control(
+    known: Known, name: str, j: int, drawn: Array | None, usual: Mapping[int, float | int | None], information: float
+) -> Control:
+    schema, own = known.model.schema_, usual.get(j)
     if schema.kinds[j] == "text":
-        return Control(name, "text", information=information)
+        return Control(name, "text", " ".join(telling_words(known.model, j)[:WORDS]) or None, information=information)
     if j in schema.levels:
         labels = list(schema.levels[j].labels)
-        codes = np.empty(0, int) if drawn is None else drawn[(drawn >= 0) & (drawn < len(labels))].astype(int)
-        usual = _plain(labels[int(np.bincount(codes).argmax())]) if len(codes) else None
-        levels = [_plain(v) for code, v in enumerate(labels[:MOST_LEVELS]) if not is_unnamed(v, code)]
-        return Control(name, "category", usual, levels=levels, information=information)
-    cuts = schema.cuts.get(j)
-    numbers = np.empty(0) if drawn is None else drawn[np.isfinite(drawn)].astype(float)
-    low, high = (cuts.low, cuts.high) if cuts is not None else (0.0, 1.0)
-    if not (math.isfinite(low) and math.isfinite(high)) or cuts is None:
-        low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
-    points = np.empty(0) if cuts is None else np.asarray(cuts.points)
-    if cuts is not None and len(numbers):  # codes of bins were drawn: the middle of each stands for it
-        edges = np.array([low, *points, high])
-        codes = np.clip(numbers, 0, len(points)).astype(int)
-        numbers = (edges[codes] + edges[codes + 1]) / 2
-    whole = schema.kinds[j] == "count" or (len(points) > 0 and low == round(low) and bool(np.all(points % 0.5 == 0)))
-    width = high - low or max(abs(high), 1.0)
-    step = 1.0 if whole else 10.0 ** math.floor(math.log10(width / 100)) if 0 < width < 1e300 else 1.0
-    middle = float(np.median(numbers)) if len(numbers) else (low + high) / 2
-    usual = _stepped(middle, step)
-    first, last = float(f"{math.floor(low / step) * step:.12g}"), float(f"{math.ceil(high / step) * step:.12g}")
-    return Control(name, "number", usual, first, last, step, information=information)
-
-
-def _usual(known: Known, j: int, value: float | int | None, control: Control) -> Cell:
-    """What the counts say is usual, as the control writes it."""
-    if value is None:
-        return None
-    if control.kind == "category":
-        return _plain(known.model.schema_.levels[j].labels[int(value)])
-    return value if isinstance(control.step, UnsetType) else _stepped(value, control.step)
-
-
-def _stepped(value: float, step: float) -> float:
-    return float(f"{round(value / step) * step:.12g}") if abs(value / step) < 1e15 else value
-
-
-def _plain(value: object) -> Cell:
-    found = value.item() if isinstance(value, np.generic) else value
-    return found if isinstance(found, str | bool | int) or (isinstance(found, float) and math.isfinite(found)) else None
+        most = None if j in usual and own is None else usual_level(len(labels), drawn, own)
+        levels = [plain_value(v) for code, v in enumerate(labels[:MOST_LEVELS]) if not is_unnamed(v, code)]
+        start = None if most is None else plain_value(labels[most])
+        return Control(name, "category", start, levels=levels, information=information)
+    range_ = slider(numbers_of(schema, j, drawn), own)
+    start = None if j in usual and own is None else range_.start
+    return Control(name, "number", start, range_.low, range_.high, range_.step, information=information)
 
 
 def _information(known: Known, drawn: dict[int, Array], y: Array) -> dict[int, float]:
@@ -193,18 +170,3 @@ def _information(known: Known, drawn: dict[int, Array], y: Array) -> dict[int, f
         spread = float(numbers.var())
         found[j] = float(weight @ (means - numbers.mean()) ** 2 / len(y) / spread) if spread > 0 else 0.0
     return found
-
-
-def _drawn(predictor: Predictor) -> tuple[dict[int, Array], Array]:
-    """Values of each column as the model draws them: numbers, or codes; and the classes of the draws."""
-    fitted, rng = predictor.fitted, np.random.default_rng(0)
-    share = np.exp(fitted.prior - fitted.prior.max())
-    y = rng.choice(fitted.K, size=DRAWN, p=share / share.sum()).astype(np.int32)
-    found: dict[int, Array] = {}
-    for term in fitted.terms:
-        try:
-            drawn = term.distribution.sample(term.params, y, rng)
-        except OptionError:
-            continue
-        found |= dict(zip(term.columns, drawn, strict=True))
-    return found, y

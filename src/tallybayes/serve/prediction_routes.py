@@ -18,7 +18,7 @@ from tallybayes.errors import brief, listening
 from tallybayes.serve import responses as a
 from tallybayes.serve.http_errors import HttpError, in_words
 from tallybayes.serve.live import Known, Live
-from tallybayes.serve.request_bodies import JSON, Decide, Explain, Question, Reader, Row, form_of, read_body
+from tallybayes.serve.request_bodies import JSON, BodyReader, Decide, Explain, Question, Row, form_of, read_body
 from tallybayes.serve.request_tables import ARROW, CSV, FORMS, from_arrow, from_csv, from_plain, rows_of
 from tallybayes.serve.service_settings import Settings
 
@@ -33,7 +33,7 @@ class PredictionRoutes:
 
     def __init__(self, live: Live, settings: Settings) -> None:
         self._live, self._settings = live, settings
-        self._question, self._explain, self._decide = Reader(Question), Reader(Explain), Reader(Decide)
+        self._question, self._explain, self._decide = BodyReader(Question), BodyReader(Explain), BodyReader(Decide)
         self.pool = ThreadPoolExecutor(THREADS, "tallybayes")
 
     async def predict(self, request: Request) -> Response:

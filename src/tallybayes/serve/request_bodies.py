@@ -78,7 +78,7 @@ class Decide(Question, kw_only=True, forbid_unknown_fields=True):
 Q = TypeVar("Q", bound=msgspec.Struct)
 
 
-class Reader(Generic[Q]):
+class BodyReader(Generic[Q]):
     """Reads JSON bodies of one type."""
 
     def __init__(self, kind: type[Q]) -> None:

@@ -34,7 +34,7 @@ RECORD_BATCH, DICTIONARY_BATCH = 3, 2  # in the header of a message of Arrow
 
 
 @dataclass(frozen=True)
-class Columns:
+class ServedColumns:
     """What a model has learned of its columns, ready for looking up."""
 
     schema: Schema
@@ -44,7 +44,7 @@ class Columns:
     plain: _core.JsonReader  # reads plain rows in JSON at once
 
     @classmethod
-    def of(cls, schema: Schema) -> Columns:
+    def of(cls, schema: Schema) -> ServedColumns:
         """Of the schema of a model; columns without names are x0, x1 and so on. Besides the columns that are read
         there are those that are given: dates, as ISO 8601 writes them, and names of rows, which are left out."""
         read = tuple(schema.name(j) for j in range(schema.d))
@@ -79,7 +79,7 @@ class Columns:
         return self.table(Table(n, 0, "pyarrow", (), columns=()))
 
 
-def rows_of(question: Question, columns: Columns, limits: Limits) -> tuple[Table | None, int]:
+def rows_of(question: Question, columns: ServedColumns, limits: Limits) -> tuple[Table | None, int]:
     """The rows of a question in JSON, and how many; None: there are none."""
     given = [form for form in ("row", "rows", "columns") if getattr(question, form) is not UNSET]
     if len(given) != 1:
@@ -97,7 +97,7 @@ def rows_of(question: Question, columns: Columns, limits: Limits) -> tuple[Table
     return from_columns(question.columns, n, columns), n
 
 
-def from_plain(body: bytes, columns: Columns, limits: Limits) -> tuple[Table | None, int] | None:
+def from_plain(body: bytes, columns: ServedColumns, limits: Limits) -> tuple[Table | None, int] | None:
     """Many rows in plain JSON, read into columns by compiled code; None: it is for the careful way to say what it is.
 
     What is read has the types that pyarrow gives to the values, so both ways give the same table."""
@@ -140,7 +140,7 @@ def _length(columns: Mapping[str, Sequence[Cell]]) -> int:
     return lengths.pop() if lengths else 0
 
 
-def from_rows(rows: Sequence[Row], columns: Columns) -> Table | None:
+def from_rows(rows: Sequence[Row], columns: ServedColumns) -> Table | None:
     """Rows as objects. They are turned into columns first, which the library reads four times as fast as dicts."""
     names: set[str] = set().union(*rows)
     columns.refuse_unknown(names)
@@ -151,7 +151,7 @@ def from_rows(rows: Sequence[Row], columns: Columns) -> Table | None:
         return columns.table(read_table(rows)) if names else None
 
 
-def from_columns(values: Mapping[str, Sequence[Cell]], n: int, columns: Columns) -> Table | None:
+def from_columns(values: Mapping[str, Sequence[Cell]], n: int, columns: ServedColumns) -> Table | None:
     """Columns as lists of plain values."""
     columns.refuse_unknown(values)
     if n == 0:
@@ -166,7 +166,7 @@ def from_columns(values: Mapping[str, Sequence[Cell]], n: int, columns: Columns)
     return _of_arrow(pa.table(found), columns)
 
 
-def _of_arrow(table: pa.Table, columns: Columns) -> Table | None:
+def _of_arrow(table: pa.Table, columns: ServedColumns) -> Table | None:
     """A table of pyarrow: a column without any value has no type, and is left out like one that is not there."""
     if table.num_rows == 0:
         return None
@@ -182,7 +182,7 @@ def _of_arrow(table: pa.Table, columns: Columns) -> Table | None:
 # --- CSV ---------------------------------------------------------------------------------------------------------
 
 
-def from_csv(body: bytes, columns: Columns, limits: Limits) -> tuple[Table | None, int]:
+def from_csv(body: bytes, columns: ServedColumns, limits: Limits) -> tuple[Table | None, int]:
     """CSV in UTF-8 with commas and a line of names; a column is read as what the model knows it to be."""
     width = body.split(b"\n", 1)[0].count(b",") + 1
     _many_columns(width, limits)
@@ -234,7 +234,7 @@ def _many_columns(n: int, limits: Limits) -> None:
 # --- Arrow -------------------------------------------------------------------------------------------------------
 
 
-def from_arrow(body: bytes, columns: Columns, limits: Limits) -> tuple[Table | None, int]:
+def from_arrow(body: bytes, columns: ServedColumns, limits: Limits) -> tuple[Table | None, int]:
     """A stream of Arrow IPC, checked to the last offset: it comes from anybody."""
     try:
         _refuse_compressed(body)

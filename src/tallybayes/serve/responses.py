@@ -156,10 +156,10 @@ def _class_of(name: str, known: Known, who: str) -> object:
 def probabilities(known: Known, table: Table | None, prior: object) -> Floats:
     """P(class | x) of each row."""
     predictor = known.model.predictor_
-    start = predictor.start_under(prior)
+    offset = predictor.offset_for(prior)
     if table is None:
         return np.empty((0, predictor.fitted.K))
-    found: Floats = predictor.answer(predictor.read(table), "proba", start)
+    found: Floats = predictor.predict_rows(predictor.read(table), "proba", offset)
     return found
 
 

@@ -29,7 +29,7 @@ from tallybayes.errors import OptionError
 from tallybayes.serve.request_bodies import Label, Row
 
 POSTGRES = ("postgresql://", "postgres://")
-FEW = 500  # parameters of one statement
+MAX_STATEMENT_PARAMETERS = 500  # parameters of one statement
 HASH = 32  # characters of a hash
 LOCK = 7_203_144_905_113  # of PostgreSQL's advisory locks: any number that nobody else uses
 SCHEMA = """
@@ -180,8 +180,8 @@ class Store:
         """Those of these ids that there are, and those that were deleted."""
         names = {digest(name, store): name for name in ids}
         keys, found, gone = list(names), {}, set()
-        for k in range(0, len(keys), FEW):
-            part = keys[k : k + FEW]
+        for k in range(0, len(keys), MAX_STATEMENT_PARAMETERS):
+            part = keys[k : k + MAX_STATEMENT_PARAMETERS]
             marks = ", ".join("?" * len(part))
             sql = f"select seq, key, body, batch, state from tallybayes_examples where key in ({marks})"
             for seq, key, body, batch, state in self.run(sql, part):

@@ -13,7 +13,7 @@ from tallybayes.serve.http_errors import HttpError
 
 SCOPES = ("read", "learn")  # a token that may learn may predict too
 COMMENT = re.compile(r"(?:^|\s)#")
-SHORTEST = 16  # characters: what can be guessed is no token
+MIN_TOKEN_LENGTH = 16  # characters: what can be guessed is no token
 ASK = {"www-authenticate": 'Basic realm="tallybayes", charset="UTF-8"'}  # for browsers; programs send Bearer
 
 
@@ -63,9 +63,9 @@ def read_tokens(path: str | None) -> Tokens:
         token = token.strip()
         if scope not in SCOPES or not token:
             raise OptionError(f"{path}, line {number}: expected 'read TOKEN' or 'learn TOKEN'.")
-        if len(token) < SHORTEST or " " in token or not token.isascii():
+        if len(token) < MIN_TOKEN_LENGTH or " " in token or not token.isascii():
             raise OptionError(
-                f"{path}, line {number}: a token is at least {SHORTEST} ASCII characters without a space. "
+                f"{path}, line {number}: a token is at least {MIN_TOKEN_LENGTH} ASCII characters without a space. "
                 "`openssl rand -hex 32` makes a good one."
             )
         known.append((hashlib.sha256(token.encode()).digest(), scope))

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import coded
 from tallybayes.data.labels import Target
-from tallybayes.data.schema import Choice, Schema
+from tallybayes.data.schema import DistributionChoice, Schema
 from tallybayes.data.table import Table
 from tallybayes.distributions.networks.joint_counts import count_levels
 from tallybayes.model.term import refused
 
 MANY = 256  # levels: a column with no more of them never stands apart
-FEW = 10  # intervals that a number is taken to be cut into
+ASSUMED_INTERVALS = 10  # intervals that a number is taken to be cut into
 BY_ITSELF = "categorical"  # what the schema says was chosen for such a column
 AT_ONCE = 16  # columns that are encoded at a time
 
@@ -47,24 +47,24 @@ def apart(schema: Schema) -> tuple[int, ...]:
     return tuple(j for j, k in enumerate(schema.kinds) if k == "categorical" and j in chosen and _by_itself(chosen[j]))
 
 
-def _by_itself(choice: Choice) -> bool:
+def _by_itself(choice: DistributionChoice) -> bool:
     return choice.name == BY_ITSELF
 
 
 def set_apart(table: Table, schema: Schema, target: Target, together: int) -> Schema:
-    """The schema with a Choice for each column that stands apart where sets of `together` columns are counted."""
+    """The schema with a choice for each column that stands apart where sets of `together` columns are counted."""
     columns = [j for j, kind in enumerate(schema.kinds) if kind == "categorical"]
     if not columns or _narrow(table):
         return schema
     there = target.y >= 0
     y = np.where(there, 0, -1).astype(np.int32)
-    levels = [2 if kind == "binary" else FEW for kind in schema.kinds]
+    levels = [2 if kind == "binary" else ASSUMED_INTERVALS for kind in schema.kinds]
     for first in range(0, len(columns), AT_ONCE):
         some = columns[first : first + AT_ONCE]
         for j, own in zip(some, _levels(table, schema, some, y), strict=True):
             levels[j] = own
     rows = float(there.sum() if target.w is None else target.w[there].sum())
-    chosen = Choice(BY_ITSELF, rows=int(there.sum()))
+    chosen = DistributionChoice(BY_ITSELF, rows=int(there.sum()))
     found = {j: chosen for j, alone in enumerate(stands_apart(levels, rows, together)) if alone}
     return replace(schema, chosen={**schema.chosen, **found}) if found else schema
 

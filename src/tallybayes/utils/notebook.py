@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-MOST = 60  # rows of a table
+MAX_TABLE_ROWS = 60  # rows of a table
 CELL = "padding:2px 10px;border:none;background:none;vertical-align:top;"
 BEST = "font-weight:bold;background:color-mix(in srgb, currentColor 10%, transparent);"
 LINE = "border-bottom:1px solid color-mix(in srgb, currentColor 30%, transparent);"
@@ -36,10 +36,10 @@ def table(
         return ""
     lines = [
         _line("th", head, words, LINE),
-        *(_line("td", row, words, BEST if i == best else "") for i, row in enumerate(rows[:MOST])),
+        *(_line("td", row, words, BEST if i == best else "") for i, row in enumerate(rows[:MAX_TABLE_ROWS])),
     ]
     body = f'<table style="border-collapse:collapse;color:inherit;margin:4px 0">{"".join(lines)}</table>'
-    return body + (paragraph(f"{len(rows) - MOST:,} more") if len(rows) > MOST else "")
+    return body + (paragraph(f"{len(rows) - MAX_TABLE_ROWS:,} more") if len(rows) > MAX_TABLE_ROWS else "")
 
 
 class Bar(str):

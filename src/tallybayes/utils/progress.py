@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import TextIO
 
-EVERY = 0.3  # seconds
+REFRESH_SECONDS = 0.3  # seconds
 WIDTH = 20  # characters of a bar
 
 
@@ -47,7 +47,7 @@ class _Line:
     def advance(self, steps: int = 1) -> None:
         """So many more are done. It is drawn a few times a second."""
         self._done += steps
-        if monotonic() - self._shown >= EVERY:
+        if monotonic() - self._shown >= REFRESH_SECONDS:
             self._draw()
 
     def clear(self) -> None:

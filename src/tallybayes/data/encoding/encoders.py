@@ -162,7 +162,11 @@ def level_codes(
             arrays[i], known[i] = codes, longer
     for i, column in enumerate(columns):
         if column.storage != "arrow":
-            arrays[i], known[i] = _column_codes(column, known[i], grow, schema, which[i])
+            try:
+                arrays[i], known[i] = _column_codes(column, known[i], grow, schema, which[i])
+            except _core.BadValue as e:
+                why, row, _, value = e.args  # each column was read alone, as the first
+                raise _core.BadValue(why, row, i, value) from None
     return arrays, schema.with_levels(dict(zip(which, known, strict=True))) if grow else schema
 
 

@@ -182,7 +182,7 @@ class Cuts:
 
 
 @dataclass(frozen=True)
-class Choice:
+class DistributionChoice:
     """Which distribution was chosen for a column, and by what.
 
     Parameters
@@ -208,7 +208,7 @@ class Choice:
 
 @dataclass(frozen=True, repr=False)
 class Schema:
-    """What each column of a table is, in the order in which the model keeps them. Print it.
+    """Names, kinds, levels and cut points of the columns of a table. Print it.
 
     Every fitted model has one as ``schema_``. Given to another model as ``schema=``, it makes that one use the same
     kinds, levels and cuts. It grows by appending and never reorders.
@@ -228,7 +228,7 @@ class Schema:
         Where numbers are cut into intervals.
     ambiguous : tuple of int, default=()
         Columns of integers with few values, which might be categories and were taken as numbers.
-    chosen : dict from position to Choice, default={}
+    chosen : dict from position to DistributionChoice, default={}
         The distributions that NaiveBayes chose for numbers, and by what; and the categories of so many levels that a
         network takes each by itself.
     expansion : tuple of Expansion, default=None
@@ -272,7 +272,7 @@ class Schema:
     levels: Mapping[int, Levels] = field(default_factory=dict)  # absent: the codes are the labels 0, 1, 2, …
     cuts: Mapping[int, Cuts] = field(default_factory=dict)
     ambiguous: tuple[int, ...] = ()
-    chosen: Mapping[int, Choice] = field(default_factory=dict)
+    chosen: Mapping[int, DistributionChoice] = field(default_factory=dict)
     expansion: tuple[Expansion, ...] | None = None
     extra: bool = False
     memo: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)  # made of it, see encode/

@@ -26,14 +26,14 @@ from tallybayes.distributions.multivariate.gaussian_statistics import (
 from tallybayes.distributions.statistics import EPS, combine_means, exact_sum
 from tallybayes.utils.array_types import Array
 
-WIDE = 256  # columns from which the wide form is worth its trouble
+MIN_WIDE_COLUMNS = 256  # columns from which the wide form is worth its trouble
 
 
 def count(
     data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool, fourth: bool = False
 ) -> BlockStatistics:
     """fourth: a wide tally keeps the weight of each row."""
-    if data.d >= WIDE and data.n <= data.d:
+    if data.d >= MIN_WIDE_COLUMNS and data.n <= data.d:
         found = _count_wide(data, y, w, K)
         if found is not None:
             return found if fourth else WideStatistics(found.n, found.mean, found.low, found.rows, found.owner)

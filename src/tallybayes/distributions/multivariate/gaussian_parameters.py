@@ -72,21 +72,7 @@ class BlockParams(Record, ABC):
 
 @dataclass(frozen=True)
 class FullParams(BlockParams):
-    """Roots over all columns, 0 for those that never vary.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (K, d)
-        The means.
-    low : ndarray of shape (K, d)
-        What they lack as float64.
-    factor : ndarray
-        Lower triangular F with FᵀF = Σ⁻¹ for each class, or one for all of them.
-    constant : ndarray of shape (K,)
-        log p at the means.
-    keep : ndarray
-        The columns that vary.
-    """
+    """Roots over all columns, 0 for those that never vary."""
 
     def root(self, k: int) -> Array:
         """Give a root of the covariance of one class."""
@@ -123,16 +109,7 @@ class SharedParams(FullParams):
 
     Parameters
     ----------
-    mean : ndarray of shape (K, d)
-        The means.
-    low : ndarray of shape (K, d)
-        What they lack as float64.
-    factor : ndarray
-        Lower triangular F with FᵀF = Σ⁻¹ for each class, or one for all of them.
-    constant : ndarray of shape (K,)
-        log p at the means.
-    keep : ndarray
-        The columns that vary.
+    Those of FullParams, and:
     weight : ndarray of shape (K, d)
         What makes log p linear: bias + weight (x − centre), up to a term that all classes share.
     bias : ndarray of shape (K,)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.statistics import (
+    LARGEST_FLOAT,
     CentredStatistics,
     arrays_of,
     check_low,
@@ -30,7 +31,6 @@ from tallybayes.distributions.statistics import (
 )
 from tallybayes.utils.array_types import Array
 
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
 ROOT = 1e150  # squares of these can be summed
 
 
@@ -41,6 +41,10 @@ class BlockStatistics(CentredStatistics, ABC):
     @abstractmethod
     def written(self, pooled: bool) -> ScatterStatistics:
         """Give the statistics with the scatter as matrices."""
+
+    @abstractmethod
+    def squares(self, pooled: bool) -> Array:
+        """Sum the squares about the means: (K, d), or (1, d) of all classes."""
 
     def scaled(self, factor: float) -> Self:
         """Let every row count `factor` times as much."""
@@ -96,6 +100,9 @@ class ScatterStatistics(BlockStatistics, ABC):
 
     def written(self, pooled: bool) -> ScatterStatistics:  # noqa: ARG002
         return self
+
+    def squares(self, pooled: bool) -> Array:  # noqa: ARG002
+        return np.asarray(np.einsum("kii->ki", self.scatter))
 
     @abstractmethod
     def paired(self) -> PairedStatistics:
@@ -222,6 +229,11 @@ class WideStatistics(BlockStatistics):
 
     rows: Array
     owner: Array
+
+    def squares(self, pooled: bool) -> Array:
+        found = np.zeros_like(self.mean)
+        np.add.at(found, self.owner, self.rows**2)
+        return found.sum(axis=0, keepdims=True) if pooled else found
 
     def written(self, pooled: bool) -> CompactStatistics:
         K, d = self.mean.shape

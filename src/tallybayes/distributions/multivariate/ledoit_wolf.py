@@ -42,9 +42,13 @@ def _by_class(data: Numbers, y: NDArray[np.int32], w: Weights) -> Iterator[tuple
     """A class, numbers of rows of it, and their weights: block by block, and of each block class by class."""
     for rows, x in blocks(data):
         code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
-        for k in np.unique(code[(code >= 0) & (weight > 0)]).tolist():
-            mine = (code == k) & (weight > 0)
-            yield k, x[mine], weight[mine]
+        mine = np.flatnonzero((code >= 0) & (weight > 0))
+        mine = mine[np.argsort(code[mine], kind="stable")]
+        ends = np.append(np.flatnonzero(np.diff(code[mine])) + 1, len(mine))
+        for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+            if start < end:
+                at = mine[start:end]
+                yield int(code[at[0]]), x[at], weight[at]
 
 
 # --- one matrix per class, for full covariances ----------------------------------------------------------------

@@ -26,6 +26,7 @@ from tallybayes.distributions.capabilities import (
     Reclassing,
     Rescaling,
     SeenColumns,
+    SumsOfSquares,
     WholePrediction,
 )
 from tallybayes.distributions.context import Context, Exported, Features, RowColumn, Weights, plain
@@ -118,6 +119,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
         Rescaling,
         SeenColumns,
         WholePrediction,
+        SumsOfSquares,
     )
 
     def __post_init__(self) -> None:
@@ -175,6 +177,10 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
             return gaussian_moments.combine(a, b, sign, self.pooled)
         a, b = ledoit_wolf.written(a), ledoit_wolf.written(b)
         return ledoit_wolf.combine(a, b, gaussian_moments.combine_written(a, b, sign, self.pooled), sign)
+
+    def sums_of_squares(self, s: BlockStatistics) -> tuple[Array, Array]:
+        n, squares = s.by_column()[0], s.squares(self.pooled)
+        return n.sum(axis=0, keepdims=True) if self.pooled else n, squares
 
     def scale(self, s: BlockStatistics, factor: float) -> BlockStatistics:
         return s.scaled(factor)

@@ -57,7 +57,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     """The mean of many networks, in each of which some columns are parents of all others.
 
     P(x | c) = Σ_S W_S P(x_S | c) Π_{j ∉ S} P(x_j | c, x_S) / Σ_S W_S over the sets S of n columns whose values together
-    were seen at least min_count times; naive Bayes where there is none. With Laplace's correction P(c, x_S) =
+    were seen at least min_count times; naive Bayes where there is none. With Laplace smoothing P(c, x_S) =
     (n(c, x_S) + α) / (n + α K N_S). Missing values are left out. Real columns are in no S; their P(x_j | c, x_S) is a
     normal density, see FamilyNetwork; all S share the concentration of back-off.
 
@@ -249,8 +249,8 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             own = self._terms_of(i, s, np.ascontiguousarray(codes[:, rows]), values, rows, p)
             with np.errstate(invalid="ignore"):
                 r = np.where(impossible[rows], 0.0, own.sum(axis=1) - joint[rows])
-            r = (1.0 if i < 0 else p.W[i]) * np.exp(r)[:, None, :]
-            total[rows] += np.where(r > 0, own * r, 0.0)
+                r = (1.0 if i < 0 else p.W[i]) * np.exp(r)[:, None, :]
+                total[rows] += np.where(r > 0, own * r, 0.0)
             share[rows] += r
         return np.divide(total, share, out=total, where=share > 0)
 

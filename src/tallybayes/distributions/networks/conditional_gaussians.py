@@ -22,7 +22,7 @@ from tallybayes.distributions.context import Weights
 from tallybayes.utils.array_types import Array, Floats
 
 Sets = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # (parents, ascending; the real columns beside them)
-FLOOR = 1e-9  # of a column's variance: what NaiveBayes adds to every variance
+RELATIVE_VARIANCE_FLOOR = 1e-9  # of a column's variance: what NaiveBayes adds to every variance
 ENOUGH = 2 - 1e-9  # weight of a cell that has a variance of its own
 
 
@@ -228,8 +228,8 @@ def plain(m: Moments, whole: Moments) -> Normal:
     """Without parents, as NaiveBayes: the class's own mean and variance, plus FLOOR of the column's (`whole`: all
     classes together); a class that never saw the column takes those of all."""
     spread = whole.variance()
-    own = np.maximum(m.variance() + FLOOR * spread, 1e-15 * spread)
-    return np.where(m.n > 0, m.mean, whole.mean), np.where(m.n > 0, own, spread + FLOOR * spread)
+    own = np.maximum(m.variance() + RELATIVE_VARIANCE_FLOOR * spread, 1e-15 * spread)
+    return np.where(m.n > 0, m.mean, whole.mean), np.where(m.n > 0, own, spread + RELATIVE_VARIANCE_FLOOR * spread)
 
 
 def own_or_below(m: Moments, below: Normal, floor: Floats) -> Normal:
@@ -309,7 +309,7 @@ def normals(chain: Sequence[Moments], whole: Moments, strengths: Sequence[Floats
 
 def _next(m: Moments, below: Normal, whole: Moments, strengths: Sequence[Floats] | None, depth: int) -> Normal:
     if strengths is None:
-        return own_or_below(m, below, FLOOR * whole.variance())
+        return own_or_below(m, below, RELATIVE_VARIANCE_FLOOR * whole.variance())
     return back_off(m, below, strengths[depth])
 
 
@@ -398,7 +398,7 @@ def real_information(tables: RealTables, reals: int, discrete: int) -> tuple[Flo
     for j in range(reals):
         own = tables.level(j, ())
         whole = own.pooled(axis=1)
-        floor = FLOOR * whole.variance()
+        floor = RELATIVE_VARIANCE_FLOOR * whole.variance()
         with_class[j] = _gain(own.n, whole.variance() + floor, np.where(own.n > 0, own.variance() + floor, 1.0))
         for i in range(discrete):
             if ((i,), j) in tables:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tallybayes.distributions.networks.family_network import FamilyNetwork
     from tallybayes.distributions.networks.family_parameters import FamilyParams
 
-ROWS = 1 << 20  # numbers of each kind that are held at a time, over rows and classes
+BLOCK_NUMBERS = 1 << 20  # numbers of each kind that are held at a time, over rows and classes
 
 
 def leave_one_out(
@@ -46,7 +46,7 @@ def leave_one_out(
     out = np.empty((data.n, context.K))
     families = _Families(network, p)
     slim, small = _slim(network, s)
-    step = max(1, ROWS // context.K)
+    step = max(1, BLOCK_NUMBERS // context.K)
     for span, codes, _ in p.packed(data):
         for first in range(span.start, span.stop, step):
             some = slice(first, min(first + step, span.stop))
@@ -218,7 +218,7 @@ class _Families:
         N, alpha = max(float(p.N[j]), 1.0), float(self.network.alpha)
         share: Any = 1.0 / N
         for depth in range(len(own) + 1):
-            if p.strengths is None and depth < len(own):  # Laplace's correction does not look at fewer parents
+            if p.strengths is None and depth < len(own):  # Laplace smoothing does not look at fewer parents
                 continue
             n, total = self.counts(j, own[:depth], codes)
             n, total = minus(n, less), minus(total, less)

@@ -16,6 +16,7 @@ from tallybayes.distributions.capabilities import (
     CheckRows,
     ColumnTerms,
     CompiledMatrix,
+    CompiledRow,
     KeptChoices,
     LeaveOneOut,
     LogPrior,
@@ -44,7 +45,8 @@ from tallybayes.distributions.networks.joint_counts import GRID, fields_of, matr
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, Reals
 from tallybayes.utils.array_types import Array, Floats
 
-FACTORS = 1 << 22  # densities of real columns that are held at a time
+FAST_CELLS = 1 << 22  # counts that a fast path for single rows has a second time
+BLOCK_NUMBERS = 1 << 22  # densities of real columns that are held at a time
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         CheckRows,
         ColumnTerms,
         CompiledMatrix,
+        CompiledRow,
         KeptChoices,
         LeaveOneOut,
         LogPrior,
@@ -168,8 +171,8 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         else:
             strengths = counted.strengths(GRID) if self.smoothing == "backoff" else None
         logs, offsets = counted.logs(strengths)
-        for i, j in enumerate(f.child.tolist()):  # a level that is gone has no share when missing values are summed out
-            here = base.exist[j]
+        for i, j in enumerate(f.child.tolist() if base.gone else ()):
+            here = base.exist[j]  # a level that is gone has no share when missing values are summed out
             if here.any() and not here.all():
                 logs[offsets[i] : offsets[i + 1]].reshape(-1, len(here), base.K)[:, ~here] = -np.inf
         known = {**fields_of(base), "reals": reals}
@@ -248,7 +251,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         a: list[list[Floats] | None] = [None] * self.reals
         if self.smoothing == "backoff":
             a = [chain_strengths(c, whole_of(c[0]), GRID) for c in chains]
-        step = max(1, FACTORS // (self.reals * (most + 1) * p.K))
+        step = max(1, BLOCK_NUMBERS // (self.reals * (most + 1) * p.K))
         for first in range(span.start, span.stop, step):
             some = slice(first, min(first + step, span.stop))
             here = np.ascontiguousarray(codes[:, some.start - span.start : some.stop - span.start])
@@ -289,6 +292,27 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     def fast_matrix(self, columns: Sequence[RowColumn], p: FamilyParams, start: Array) -> _core.FastMatrix | None:
         codes = None if self.reals or self._naive(p) else matrix_codes(columns, p)
         return None if codes is None else p.network.fast_matrix(start, codes)
+
+    def fast_row(self, columns: Sequence[RowColumn], s: JointStatistics, context: Context) -> _core.FastRowTerm | str:
+        if self.reals or self.groups is not None:
+            return f"the distribution {self.name!r} has no compiled form for real columns and for several outputs"
+        if s.joint.dtype != np.uint32 or s.joint.size > FAST_CELLS:
+            return f"the distribution {self.name!r} has weights, or more than {FAST_CELLS:,} counts"
+        base, f = self.base(s, context), self.families(len(s.sizes))
+        if not np.array_equal(base.sizes, s.sizes) or not len(f.parent):
+            return f"the distribution {self.name!r} has no parents, or declared levels without a row"
+        labels: list[dict[object, int] | None] = []
+        for c, known, size in zip(columns, context.levels, s.sizes.tolist(), strict=True):
+            codes: dict[object, int] = {v: v for v in range(size)} if known is None else known.index()
+            labels.append(None if c.points is not None else codes)
+        truths = [
+            known is not None and {False, True} <= {known.labels[i] for i in known.declared} for known in context.levels
+        ]
+        points = [np.empty(0) if c.points is None else np.asarray(c.points, dtype=np.float64) for c in columns]
+        grid = GRID if self.smoothing == "backoff" else None
+        return _core.FastNetwork(
+            self._counted(base, f), grid, [c.place for c in columns], labels, truths, points, list(base.exist)
+        )
 
     def row_scores(self, p: FamilyParams) -> RowScores | None:
         if self.reals or self._naive(p):

@@ -33,22 +33,7 @@ class FamilyParams(JointParams):
 
     Parameters
     ----------
-    single : ndarray of shape (K, levels)
-        How often each level was seen, the levels of all columns side by side.
-    sizes : ndarray of int64, of shape (d,)
-        How many levels each column has.
-    class_weight : ndarray of shape (K,)
-        The weight of the rows of each class.
-    N : ndarray of shape (d,)
-        How many levels of each column share its probability.
-    exist : list of ndarray of bool
-        Of each column, which of its levels do.
-    log : ndarray of shape (levels, K)
-        log P(level | class) without parents.
-    joint : ndarray of shape (K, cells)
-        The counts of all tables.
-    reals : FamilyReals or None
-        Of the real columns; None where no column is real.
+    Those of JointParams, and:
     child : ndarray of int32
         The child of each family.
     parent : ndarray of int32

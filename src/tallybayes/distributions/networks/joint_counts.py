@@ -109,7 +109,7 @@ Q = TypeVar("Q", bound=LevelParams)
 class Joint(Distribution[L, Q]):
     """Columns that are read as codes of levels, and looked at together.
 
-    smoothing: how P(x | class, parents) is read from counts; alpha: Laplace's correction.
+    smoothing: how P(x | class, parents) is read from counts; alpha: Laplace smoothing.
     Numbers are cut into intervals by `method` (and `bins`), chosen once, from the first rows.
     """
 

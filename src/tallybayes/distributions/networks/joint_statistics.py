@@ -63,18 +63,7 @@ class JointParams(LevelParams):
 
     Parameters
     ----------
-    single : ndarray of shape (K, levels)
-        How often each level was seen, the levels of all columns side by side.
-    sizes : ndarray of int64, of shape (d,)
-        How many levels each column has.
-    class_weight : ndarray of shape (K,)
-        The weight of the rows of each class.
-    N : ndarray of shape (d,)
-        How many levels of each column share its probability.
-    exist : list of ndarray of bool
-        Of each column, which of its levels do.
-    log : ndarray of shape (levels, K)
-        log P(level | class) without parents.
+    Those of LevelParams, and:
     joint : ndarray of shape (K, cells)
         The counts of all tables.
     reals : Reals or None

@@ -17,6 +17,7 @@ from tallybayes.data.table import Table
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import (
     ColumnTerms,
+    CountsExport,
     DroppedLevels,
     LeaveOneOut,
     LevelCounts,
@@ -27,9 +28,9 @@ from tallybayes.distributions.capabilities import (
     TableCounts,
     Vocabulary,
 )
-from tallybayes.distributions.context import Context, Needs, Weights
-from tallybayes.distributions.statistics import Record, check_alpha, expect, subtract
-from tallybayes.distributions.text.word_leave_one_out import Prepared, leave_one_out
+from tallybayes.distributions.context import TEXT, Context, Exported, Needs, Weights
+from tallybayes.distributions.statistics import LOG_TINY, Record, check_alpha, expect, subtract
+from tallybayes.distributions.text.word_leave_one_out import Prepared, leave_one_out, length_factors, length_normalized
 from tallybayes.errors import OptionError, SharedWordsWarning, brief, is_number, warn
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property
@@ -98,12 +99,13 @@ class WordParams(Record):
 
 @dataclass(frozen=True)
 class Words(Distribution[WordStatistics, WordParams]):
-    """A column of texts by the words in them.
+    """A text column as a bag of words or n-grams.
 
     'multinomial': log p(x | c) = Σ_w x_w log θ_cw, θ_cw = (S_cw + a) / (S_c + a V). x_w: how often a text has the word
     w, S: summed counts, V: how many words there are. 'complement': the weights of a class come from all other classes
     (Rennie et al. 2003). 'bernoulli': is a word there or not, P = (n_cw + a) / (n_c + 2a), n: texts. The same numbers
-    as scikit-learn's CountVectorizer with MultinomialNB, ComplementNB or BernoulliNB.
+    as scikit-learn's CountVectorizer with MultinomialNB, ComplementNB or BernoulliNB, unless
+    length_normalized.
 
     Words are numbered as they are first met. A word that no row has any more does not count in V; one that was never
     met says nothing. A missing text says nothing; an empty one is a text without words.
@@ -111,23 +113,27 @@ class Words(Distribution[WordStatistics, WordParams]):
     Parameters
     ----------
     model : {'multinomial', 'complement', 'bernoulli'}, default='multinomial'
-        What is counted, and how it is weighed.
+        Model of the words.
     ngrams : tuple of (int, int), default=(1, 1)
-        How many words (or characters) are taken together, at least and at most.
+        Minimum and maximum length of n-grams.
     analyzer : {'auto', 'word', 'char'}, default='auto'
         'word': runs of two and more letters, digits and underscores, as CountVectorizer takes them. 'char': runs of
         characters, spaces too. 'auto': words; and single characters and pairs of them where a script has no spaces
         (Chinese, Japanese, Thai and others).
     lowercase : bool, default=True
-        Whether capitals become small letters first, as str.lower makes them.
+        Whether to convert text to lower case first.
     max_words : int, default=524288
-        So many words have a count of their own: the most frequent of the first rows, then new ones as they come. All
-        others share cells, an eighth as many, by a hash of their letters; a warning says so.
+        Number of words with their own count: the most frequent of the first rows, then new ones as they occur. Other
+        words share an eighth as many hashed cells, with a warning.
     alpha : float, default=1.0
-        What is added to every count, a above.
+        Additive smoothing a.
     weight : float, default=1.0
-        How many times log P(x | class) counts, so that many words do not drown a few other columns. BayesClassifier
-        chooses it by leave-one-out.
+        Factor of log P(x | class), so that many words do not outweigh a few other columns. BayesClassifier chooses it
+        by leave-one-out.
+    length_normalized : bool, default=False
+        Whether log P(x | class) of a text with L known words is multiplied by min(1, 3.5 L^(−3/4)). Words of one text
+        are not independent, so naive Bayes is overconfident on long texts; length normalisation gives the multinomial
+        and complement models better probabilities. NaiveBayes chooses True for its own 'words'.
 
     Examples
     --------
@@ -146,6 +152,7 @@ class Words(Distribution[WordStatistics, WordParams]):
     max_words: int = MOST_WORDS
     alpha: float = 1.0
     weight: float = 1.0
+    length_normalized: bool = False
 
     name: ClassVar[str] = "words"
     kinds: ClassVar[tuple[str, ...]] = ("text",)
@@ -157,6 +164,7 @@ class Words(Distribution[WordStatistics, WordParams]):
     statistics_options = ("_statistics_key",)
     capabilities: ClassVar[Collection[type]] = (
         ColumnTerms,
+        CountsExport,
         LeaveOneOut,
         DroppedLevels,
         LevelCounts,
@@ -175,8 +183,9 @@ class Words(Distribution[WordStatistics, WordParams]):
                     f"{name} must be one of {', '.join(map(repr, allowed))}; got {brief(getattr(self, name))}."
                 )
         object.__setattr__(self, "ngrams", _two(self.ngrams))
-        if not isinstance(self.lowercase, bool | np.bool_):
-            raise OptionError(f"lowercase must be True or False; got {brief(self.lowercase)}.")
+        for name in ("lowercase", "length_normalized"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise OptionError(f"{name} must be True or False; got {brief(getattr(self, name))}.")
         if not _whole(self.max_words) or self.max_words < 1:
             raise OptionError(f"max_words must be a whole number of at least 1; got {brief(self.max_words)}.")
         check_alpha(self.alpha)
@@ -186,6 +195,11 @@ class Words(Distribution[WordStatistics, WordParams]):
             raise OptionError(f"weight must be a number of at least 0; got {brief(self.weight)}.")
         if self.model == "bernoulli" and self.alpha == 0:
             raise OptionError("alpha must be above 0 for the Bernoulli model of words; got 0.")
+        if self.model == "bernoulli" and self.length_normalized:
+            raise OptionError(
+                "length_normalized=True is for the multinomial and complement models of words: the Bernoulli model "
+                "counts absent words too. Leave it False."
+            )
 
     @property
     def _statistics_key(self) -> tuple[object, ...]:
@@ -339,15 +353,34 @@ class Words(Distribution[WordStatistics, WordParams]):
     def score(self, scorer: _core.Scorer, data: Data, p: WordParams) -> None:
         once = self.model == "bernoulli"
         if isinstance(data, Texts):
-            scorer.texts(data.held, data.words.known, data.cells, p.weight, once)
+            scorer.texts(data.held, data.words.known, data.cells, p.weight, once, bool(self.length_normalized))
         else:
-            scorer.csr(_counts(data).view, p.weight, np.zeros(p.weight.shape[1]), 0.0 if once else None, False)
+            counts = _counts(data) if not self.length_normalized else length_normalized(_counts(data), p.exist)
+            scorer.csr(counts.view, p.weight, np.zeros(p.weight.shape[1]), 0.0 if once else None, False)
 
     def export(self, p: WordParams, context: Context) -> str:  # noqa: ARG002
         return (
             "a text is split into words by tables of characters that other programs do not have. Ask the model where "
             "it is (tallybayes serve), or fit without that column"
         )
+
+    def export_counts(self, s: WordStatistics, p: WordParams) -> Exported | None:
+        if _has_cells(p.words):  # whose words are found by a hash that only we have
+            return None
+        return {
+            "form": "words",
+            "reads": [TEXT],
+            "model": self.model,
+            "analyzer": self.analyzer,
+            "ngrams": list(self.ngrams),
+            "lowercase": bool(self.lowercase),
+            "alpha": float(self.alpha),
+            "weight": float(self.weight),
+            "length_normalized": bool(self.length_normalized),
+            "rows": s.rows.tolist(),
+            "words": [p.words.labels[v] for v in np.flatnonzero(p.exist).tolist()],
+            "counts": p.count[:, p.exist],
+        }
 
     def leave_one_out(
         self,
@@ -364,8 +397,9 @@ class Words(Distribution[WordStatistics, WordParams]):
         V is smaller by them.
         """
         found = leave_one_out(
-            self.model, self.alpha, _counts(data), y, unit, _padded(s.count, len(p.exist)), s.rows, context.K, p.held
-        )
+            self.model, self.alpha, _counts(data), y, unit, _padded(s.count, len(p.exist)), s.rows, context.K, p.held,
+            bool(self.length_normalized),
+        )  # fmt: skip
         return found if self.weight == 1 else np.multiply(found, self.weight, out=found, where=found != 0)
 
     def terms(self, data: Data, p: WordParams, K: int) -> Array:
@@ -377,12 +411,13 @@ class Words(Distribution[WordStatistics, WordParams]):
         csr = _counts(data).csr
         begin, end = csr.indptr[i : i + 2].tolist()
         index, times = csr.indices[begin:end], csr.data[begin:end]
+        factor = length_factors(Sparse(csr[i]), p.exist)[0] if self.length_normalized else 1.0
         found = []
         for at, n in sorted(zip(index.tolist(), times.tolist(), strict=True)):
             n = min(n, 1) if self.model == "bernoulli" else n
             word = p.words.labels[at - 1] if at else ""
             name = "no word" if not at else repr(word) if isinstance(word, str) else f"(words of cell {word})"
-            found.append((f"{name} ×{n}" if n > 1 else name, n * p.weight[at]))
+            found.append((f"{name} ×{n}" if n > 1 else name, factor * n * p.weight[at]))
         return [(name, says) for name, says in found if says.any()]
 
     def sample(self, p: WordParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
@@ -446,9 +481,6 @@ class Words(Distribution[WordStatistics, WordParams]):
         Of one word of a text: which word is it? The model says nothing of how many there are.
         """
         return p.share[p.exist]
-
-
-LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
 
 
 def _whole(x: object) -> bool:

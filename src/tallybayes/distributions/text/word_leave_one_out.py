@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.data.encoding import Sparse
-from tallybayes.distributions.statistics import DUST
+from tallybayes.distributions.statistics import DUST, LOG_TINY
 from tallybayes.utils.array_types import Array
 
-ENTRIES = 1 << 20  # words of rows at a time, times the classes
-LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
+BLOCK_NUMBERS = 1 << 20  # words of rows at a time, times the classes
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,12 @@ def leave_one_out(
     rows: Array,
     K: int,
     held: dict[str, Prepared],
+    normalized: bool = False,
 ) -> Array:
     """(n, K): log P(x | class) of rows that are in the statistics, leave-one-out. count: (K, words).
 
-    held: what is the same for all rows stays there, for the next rows of the same counts.
+    held: what is the same for all rows stays there, for the next rows of the same counts. normalized: with the factor
+    of each text's length, of the words that other rows have too.
     """
     out = np.zeros((data.n, K))
     found = held.get(model)
@@ -58,7 +60,23 @@ def leave_one_out(
         found = held[model] = _prepared(model, alpha, count, rows)
     for span in _spans(data, y, unit, found, once=model == "bernoulli"):
         out[span.rows] = found.judge.scores(span)
+        if normalized:
+            length = span.by_row(np.where(span.lone, 0.0, span.times))
+            out[span.rows] *= np.array([_core.length_factor(n) for n in length.tolist()])[:, None]
     return out
+
+
+def length_factors(data: Sparse, exist: NDArray[np.bool_]) -> Array:
+    """(n,): by what the log-likelihood of each text is multiplied, by how many of its words there are."""
+    lengths = data.csr @ np.append(0.0, exist).astype(np.float64)
+    return np.array([_core.length_factor(n) for n in lengths.tolist()])
+
+
+def length_normalized(data: Sparse, exist: NDArray[np.bool_]) -> Sparse:
+    """The counts times the factor of their text's length."""
+    csr = data.csr
+    times = csr.data * np.repeat(length_factors(data, exist), np.diff(csr.indptr))
+    return Sparse(type(csr)((times, csr.indices, csr.indptr), shape=csr.shape))  # in the same order: astype would sort
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +100,7 @@ def _spans(
 ) -> Iterator[_Span]:
     """once: a word counts once, however often a text has it."""
     count, total, exist, csr = found.count, found.total, found.exist, data.csr
-    step = max(1, ENTRIES * data.n // max(1, len(count) * csr.nnz))
+    step = max(1, BLOCK_NUMBERS * data.n // max(1, len(count) * csr.nnz))
     for first in range(0, data.n, step):
         rows = slice(first, min(first + step, data.n))
         begin, end = int(csr.indptr[rows.start]), int(csr.indptr[rows.stop])

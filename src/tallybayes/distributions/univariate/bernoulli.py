@@ -46,9 +46,9 @@ class Bernoulli(Categorical):
     Parameters
     ----------
     alpha : float, default=1.0
-        What is added to every count, a above; 1 is Laplace's correction.
+        Additive smoothing a; 1 is Laplace smoothing.
     other : bool, default=False
-        Whether one more level stands for all that was never seen.
+        Whether one more level stands for all unseen categories.
     contiguous : bool, default=False
         Whether integer labels are codes 0 … max, all of them levels.
     min_categories : int or array, default=None
@@ -112,9 +112,9 @@ class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
     Parameters
     ----------
     alpha : float or sequence of float, default=1.0
-        What is added to every count, a above; 1 is Laplace's correction. A sequence has a number for each column.
+        Additive smoothing a; 1 is Laplace smoothing. A sequence has a number for each column.
     threshold : float, default=0.0
-        Numbers above it are a yes.
+        Numbers above it are 1, others 0.
 
     Examples
     --------

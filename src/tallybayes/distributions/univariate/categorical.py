@@ -1,4 +1,4 @@
-"""Categorical: one probability per level and class, with Laplace's correction. Also of cut numbers."""
+"""Categorical: one probability per level and class, with Laplace smoothing. Also of cut numbers."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     Parameters
     ----------
     alpha : float, default=1.0
-        What is added to every count, a above; 1 is Laplace's correction.
+        Additive smoothing a; 1 is Laplace smoothing.
     other : bool, default=False
-        Whether one more level stands for all that was never seen.
+        Whether one more level stands for all unseen categories.
     contiguous : bool, default=False
         Whether integer labels are codes 0 … max, so that N_j = max + 1, as CategoricalNB counts.
     min_categories : int or array, default=None
@@ -211,11 +211,11 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         """
         least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s.sizes.shape)
         exist, number = [], []
-        for part, known, floor in zip(split(s.count, s.sizes), context.levels, least.tolist(), strict=True):
-            here: Array = np.asarray(part.any(axis=0))
-            if known is not None:
+        seen: list[Array] = split(np.asarray(s.count.any(axis=0)), s.sizes)
+        for here, known, floor in zip(seen, context.levels, least.tolist(), strict=True):
+            if known is not None and known.declared:
                 here[[c for c in known.declared if c < len(here)]] = True
-            N = max(int(here.sum()), len(known.declared) if known is not None else 0, floor)
+            N = max(int(np.count_nonzero(here)), len(known.declared) if known is not None else 0, floor)
             if self.contiguous:
                 codes = np.arange(len(here)) if known is None else _whole_numbers(known.labels[: len(here)])
                 top = codes[here].max(initial=-1)
@@ -460,7 +460,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
 
 @dataclass(frozen=True, init=False)
 class Binned(Categorical):
-    """Numbers as intervals: at given cut points, or of equal width, equal frequency, or minimum description length.
+    """Discretised numbers: given cut points, equal width, equal frequency, or minimum description length.
 
     Cuts that are not given are chosen once, from the first rows learned, and then kept; counts of intervals add like
     any others. Minimum description length is that of Fayyad and Irani (1993).
@@ -471,15 +471,15 @@ class Binned(Categorical):
         Own cut points, rising: [18, 65] makes the intervals < 18, 18 to 65 and >= 65. A number at a cut point belongs
         to the interval above it. Empty: by `method`.
     alpha : float, default=1.0
-        What is added to every count; 1 is Laplace's correction.
+        Additive smoothing of counts; 1 is Laplace smoothing.
     other : bool, default=False
-        Whether one more level stands for all that was never seen.
+        Whether one more level stands for all unseen categories.
     contiguous : bool, default=False
         Whether integer labels are codes 0 … max, all of them levels.
     min_categories : int or array, default=None
         With contiguous, at least this many levels.
     method : {'mdl', 'width', 'frequency'}, default='mdl'
-        How the numbers are cut, without points.
+        Rule for the cut points if `points` is empty.
     bins : int, default=10
         Into how many intervals 'width' and 'frequency' cut.
 
@@ -556,7 +556,8 @@ def free_levels(exist: Sequence[Array]) -> int:
 
 def split(a: Array, sizes: Array) -> list[Array]:
     """The columns' parts of an array whose last axis runs over all levels."""
-    return np.split(a, np.cumsum(sizes)[:-1], axis=-1) if len(sizes) else []
+    ends = np.cumsum(sizes).tolist()
+    return [a[..., start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def counted_columns(count: Array, sizes: Array) -> NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from tallybayes.distributions.capabilities import (
     QuadraticForm,
     SeenColumns,
     SQLCounts,
+    SumsOfSquares,
 )
 from tallybayes.distributions.context import Context, Counted, Exported, Features, RowColumn, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
@@ -109,7 +110,7 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
     shared : bool, default=False
         Whether all classes share one variance.
     var_smoothing : float, default=1e-9
-        This part of a feature's overall variance is added to its variances.
+        Share of a feature's overall variance that is added to its variances.
 
     Examples
     --------
@@ -142,6 +143,7 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
         QuadraticForm,
         SeenColumns,
         SQLCounts,
+        SumsOfSquares,
     )
 
     def __post_init__(self) -> None:
@@ -167,6 +169,9 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
             same = (n == 0) | (m2 <= DUST * a.m2)  # what is left never varies: its mean is a float64
             m2, low = np.where(same, 0.0, m2), np.where(same, 0.0, low)
         return GaussianStatistics(n, mean, low, m2)
+
+    def sums_of_squares(self, s: GaussianStatistics) -> tuple[Array, Array]:
+        return s.n, s.m2
 
     def check(self, s: GaussianStatistics, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "m4"))

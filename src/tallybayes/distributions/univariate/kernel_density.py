@@ -7,22 +7,27 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.base import Distribution
-from tallybayes.distributions.capabilities import IndependentColumns, KeptChoices, LeaveOneOut, Reclassing, SeenColumns
-from tallybayes.distributions.context import Context, Exported, Weights, plain
+from tallybayes.distributions.capabilities import (
+    CompiledRow,
+    IndependentColumns,
+    KeptChoices,
+    LeaveOneOut,
+    Reclassing,
+    SeenColumns,
+)
+from tallybayes.distributions.context import Context, Exported, RowColumn, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_leave_one_out, dense_scores, dense_sum
-from tallybayes.distributions.statistics import Record, expect, minus
+from tallybayes.distributions.statistics import HALF_LOG_2PI, Record, expect, minus
+from tallybayes.distributions.univariate.kernel_leave_one_out import CLEAR, Column, Values
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
 MIN_BANDWIDTH = 4.5e-308  # a bandwidth below this is lost in the smallest numbers
-HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
-CLEAR = 0.9  # share of a density that may be a row's own kernel: more, and the others are summed by themselves
 RULES = ("silverman", "scott", "john-langley")
 
 
@@ -82,7 +87,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
     Parameters
     ----------
     bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
-        How h is found. A number is in units of the feature's overall standard deviation.
+        Bandwidth rule. A number is in units of the feature's overall standard deviation.
 
     Examples
     --------
@@ -101,6 +106,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
     weighted = ("weight",)
     statistics_type = KernelStatistics
     capabilities: ClassVar[Collection[type]] = (
+        CompiledRow,
         IndependentColumns,
         KeptChoices,
         LeaveOneOut,
@@ -160,14 +166,17 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
     def estimate(self, s: KernelStatistics, context: Context) -> KernelParams:  # noqa: ARG002
         K = int(s.K)
         d = (len(s.start) - 1) // K
-        n = _weights(s, K)
-        deviation = np.array([_deviation(s, j, K) for j in range(d)])
+        n, own = _weights(s, K), s
         s, never = _with_everyone(s, n)
+        deviation = np.ones(d)
         if isinstance(self.bandwidth, str):
             h = _core.kernel_bandwidth(s.start, s.value, s.weight, self.bandwidth, K)
+            for j in np.flatnonzero(~(h > 0).all(axis=0)).tolist():  # of the others it is above 0, and not used
+                deviation[j] = _deviation(own, j, K)
             alone = 0.9 * deviation * np.maximum(np.where(never, n.sum(axis=0), n), 1.0) ** -0.2
             h = np.where(h > 0, h, alone)
         else:
+            deviation = np.array([_deviation(own, j, K) for j in range(d)])
             h = np.broadcast_to(self.bandwidth * deviation, (K, d))
         mean = _means(s, K, d)
         if (deviation == 0).any():  # a column that never varies: no values, so no factor
@@ -210,23 +219,32 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
     ) -> Array:
         """Return log P(x | class) of rows that are in the statistics, each by the statistics without the row itself.
 
-        A row's own kernel is dropped; bandwidths stay, and which columns vary.
-
-        (W f(x) − u φ(0) / h) / (W − u),  W: the weight of the class. A class without another value takes those of all
-        classes.
+        Bandwidths are those without the row.
         """
         if isinstance(data, Sparse):
             return dense_leave_one_out(self, data, y, unit, s, p, context)
         assert isinstance(data, Numbers)
         out = np.zeros((data.n, context.K))
         for j in range(data.d):
-            out += self._column_leave_one_out(j, data.column(j), y, unit, s, p)
+            if p.values[0][(j + 1) * context.K] == p.values[0][j * context.K]:  # it never varies
+                continue
+            x = data.column(j)
+            entries = range(j * context.K, (j + 1) * context.K)
+            classes = [
+                Values(s.value[s.start[e] : s.start[e + 1]], s.weight[s.start[e] : s.start[e + 1]]) for e in entries
+            ]
+            merged = _gather(s, [list(entries)], 1)
+            column = Column(tuple(classes), Values(merged.value, merged.weight), self.bandwidth)
+            out += column.log_likelihood(x, y, unit, self._column_scores(j, x, p))
         return out
 
     def leave_one_out_columns(
         self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelStatistics, context: Context
     ) -> Array:
-        """Return what `leave_one_out` sums, column by column."""
+        """Return log P(x | class) column by column, each by the values without the row.
+
+        Bandwidths stay: to choose a distribution, that is enough.
+        """
         p = self.estimate(s, context)
         return np.stack([self._column_leave_one_out(j, data.column(j), y, unit, s, p) for j in range(data.d)])
 
@@ -237,10 +255,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
         K = len(p.bandwidth)
         if p.values[0][(j + 1) * K] == p.values[0][j * K]:  # it never varies
             return np.zeros((len(x), K))
-        scorer = _core.Scorer(len(x), np.zeros(K))
-        only = self.column(p, j)
-        scorer.kernel(_core.Columns([x]), *only.values, *only.tables)
-        log = np.asarray(scorer.joint())
+        log = self._column_scores(j, x, p)
         entries = [slice(*s.start[j * K + c : j * K + c + 2]) for c in range(K)]
         for c in range(K):
             mine, h = entries[c], p.bandwidth[c, j]
@@ -249,6 +264,20 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
             if len(rows):
                 log[rows, c] = _without(s, entries, c, x[rows], unit[rows], h, log[rows, c])
         return log
+
+    def fast_row(self, columns: Sequence[RowColumn], s: KernelStatistics, context: Context) -> _core.FastRowTerm | str:
+        if not isinstance(self.bandwidth, str):
+            return "its bandwidth is a multiple of the deviation of all rows"
+        if (np.diff(s.start) < 2).any():
+            return "a class has fewer than two distinct values of a kernel density"
+        return _core.FastKernel([c.place for c in columns], context.K, s.start, s.value, s.weight, self.bandwidth)
+
+    def _column_scores(self, j: int, x: Array, p: KernelParams) -> Array:
+        """(n, K): what one column says of each row."""
+        scorer = _core.Scorer(len(x), np.zeros(len(p.bandwidth)))
+        only = self.column(p, j)
+        scorer.kernel(_core.Columns([x]), *only.values, *only.tables)
+        return np.asarray(scorer.joint())
 
     def sample(self, p: KernelParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         start, value, weight = p.values
@@ -297,7 +326,9 @@ def _read(s: KernelStatistics, h: Array, mean: Array) -> KernelParams:
 
 def _weights(s: KernelStatistics, K: int) -> Array:
     """(K, d)"""
-    total = np.array([s.weight[a:b].sum() for a, b in zip(s.start[:-1], s.start[1:], strict=True)])
+    total, filled = np.zeros(len(s.start) - 1), np.diff(s.start) > 0
+    if filled.any():
+        total[filled] = np.add.reduceat(s.weight, s.start[:-1][filled])
     return total.reshape(-1, K).T
 
 
@@ -327,18 +358,8 @@ def _without(s: KernelStatistics, entries: list[slice], c: int, x: Array, u: Arr
         same = np.flatnonzero(value == x[i])
         at = same[np.argmax(weight[same])]  # of all classes, two may have the value: either will do
         weight[at] = minus(weight[at], u[i])
-        out[i] = _log_density(x[i], value, weight, h)
+        out[i] = Values(value[weight > 0], weight[weight > 0]).log_density(x[i], h)
     return np.asarray(out)
-
-
-def _log_density(x: float, value: Array, weight: Array, h: float) -> float:
-    some = weight > 0
-    if not some.any():
-        return 0.0  # nothing is known: the column says nothing
-    with np.errstate(over="ignore", divide="ignore"):  # too far to be squared: a density of 0
-        away = (x - value[some]) / h
-        log = float(scipy.special.logsumexp(-0.5 * away * away, b=weight[some] / weight.sum()))
-    return log - float(np.log(h)) - HALF_LOG_2PI
 
 
 def _gather(s: KernelStatistics, entries: list[list[int]], K: int) -> KernelStatistics:

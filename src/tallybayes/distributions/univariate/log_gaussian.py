@@ -19,6 +19,7 @@ from tallybayes.distributions.capabilities import (
     ParameterCount,
     Plotted,
     SeenColumns,
+    SumsOfSquares,
 )
 from tallybayes.distributions.context import Context, Exported, PlotStyle, RowColumn, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum, rows_from
@@ -93,13 +94,13 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
     Parameters
     ----------
     alpha : float, default=1.0
-        a above, which is added to both counts.
+        Additive smoothing a of both counts.
     ddof : {0, 1}, default=0
         Variances divide by n (0) or n − 1 (1).
     shared : bool, default=False
         Whether all classes share one variance.
     var_smoothing : float, default=1e-9
-        This part of the overall variance of the logarithms is added to their variances.
+        Share of the overall variance of the logarithms that is added to their variances.
 
     Examples
     --------
@@ -127,6 +128,7 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
         ParameterCount,
         Plotted,
         SeenColumns,
+        SumsOfSquares,
     )
 
     def __post_init__(self) -> None:
@@ -153,6 +155,9 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
     def combine(self, a: LogGaussianStatistics, b: LogGaussianStatistics, sign: int = 1) -> LogGaussianStatistics:
         zero = a.zero + b.zero if sign > 0 else subtract(a.zero, b.zero)
         return LogGaussianStatistics(**arrays_of(self._gaussian().combine(a, b, sign)), zero=zero)
+
+    def sums_of_squares(self, s: LogGaussianStatistics) -> tuple[Array, Array]:
+        return s.n, s.m2
 
     def check(self, s: LogGaussianStatistics, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "zero"))

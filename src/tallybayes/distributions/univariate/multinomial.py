@@ -39,7 +39,7 @@ from tallybayes.distributions.statistics import (
 from tallybayes.distributions.univariate.count_scores import CountParams, linear_scores, one_column
 from tallybayes.utils.array_types import Array
 
-ENTRIES = 1 << 20  # counts that are removed at a time, times the classes
+BLOCK_NUMBERS = 1 << 20  # counts that are removed at a time, times the classes
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
     Parameters
     ----------
     alpha : float or sequence of float, default=1.0
-        What is added to every count, a above. A sequence has a number for each column.
+        Additive smoothing a. A sequence has a number for each column.
 
     Examples
     --------
@@ -235,7 +235,7 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
 
 @dataclass(frozen=True)
 class Complement(Multinomial):
-    """Rennie et al. 2003: the weights of class c come from all other classes, which are better estimated.
+    """Complement naive Bayes (Rennie et al. 2003): the weights of a class are estimated from all other classes.
 
     w_cj = −log θ_c̃j,  θ_c̃j = (S_j − S_cj + a) / Σ_j (…), S: summed counts. A decision rule rather than a density:
     sampling uses the multinomial of the same counts.
@@ -243,7 +243,7 @@ class Complement(Multinomial):
     Parameters
     ----------
     alpha : float or sequence of float, default=1.0
-        What is added to every count, a above. A sequence has a number for each column.
+        Additive smoothing a. A sequence has a number for each column.
     norm : bool, default=False
         Whether w_c is divided by ``Σ_j |w_cj|``.
 
@@ -351,7 +351,7 @@ def _entries(data: Data, K: int) -> Iterator[tuple[slice, _Entries]]:
     assert isinstance(data, Numbers | Sparse)
     d = data.csr.shape[1] if isinstance(data, Sparse) else data.d
     csr = data.distinct().csr if isinstance(data, Sparse) else None
-    step = max(1, ENTRIES // max(1, K * d if csr is None else K * csr.nnz // max(1, data.n)))
+    step = max(1, BLOCK_NUMBERS // max(1, K * d if csr is None else K * csr.nnz // max(1, data.n)))
     for first in range(0, data.n, step):
         span = slice(first, min(first + step, data.n))
         if csr is None:

@@ -81,7 +81,7 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
     Parameters
     ----------
     alpha : float or sequence of float, default=1.0
-        How many rows with the feature's overall mean smoothing adds, a above. A sequence has a number for each column.
+        Smoothing a: number of added rows with the feature's overall mean. A sequence has a number for each column.
 
     Examples
     --------

@@ -26,12 +26,15 @@ class SimpleDistribution(Distribution[Stats, Params]):
     log density is (`log_density`) and how values are drawn (`draw`). Adding, merging, forgetting, weights and missing
     values follow. A subclass is a frozen dataclass; `register` makes it available by its name.
 
+    It is used where it is asked for. The default selection does not try it: that compares candidates by the
+    leave-one-out losses of many columns at once (``model/distribution_selection.py``), for which sums alone do not do.
+
     Attributes
     ----------
     name : str
-        What it is called in ``distributions=`` and in files.
+        Its name in ``distributions=`` and in files.
     parameters : tuple of str
-        The names of what `estimate_one` returns.
+        Names of the parameters that `estimate_one` returns.
     kinds : tuple of str
         The kinds of column that it can take.
 

@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=GenerativeClassifier)
 
 
 class LazyBayes(Generic[Model]):
-    """A classifier that learns nothing beforehand: each question counts the rows that are in the table at that moment.
+    """A lazy classifier: each prediction counts the rows that are in a database table at that moment.
 
     Rows that were inserted, changed or deleted a moment ago count at once, those of an open transaction of the same
     connection too. The prediction is that of ``model.fit`` on the current rows, to 1e-12. One statement answers a batch
@@ -34,16 +34,20 @@ class LazyBayes(Generic[Model]):
     Parameters
     ----------
     model : NaiveBayes, GaussianNB, CategoricalNB, SPODE, AODE, BayesNetwork, or a fitted model
-        How it counts and answers. A model that chooses cuts or a structure on rows must have chosen them: give it
-        fitted (such as a TAN), or what ``model.plan(source, target)`` gave.
+        The model. If it chooses cut points or a structure on rows, pass it fitted (such as a TAN), or pass the result
+        of ``model.plan(source, target)``.
     connection : connection of duckdb, sqlite3 or psycopg, or None
-        The database; None for a data frame, which DuckDB counts where it is.
+        The database; None for a data frame, which DuckDB counts in memory.
     table : str, (schema, table) or data frame
-        The table. A name is quoted: whatever it is, it is only a name.
+        Name of the table (it is quoted), or a data frame.
     target : str
         The column of the class.
     columns : list of str, default=None
         The features; None takes all other columns.
+
+    See Also
+    --------
+    NaiveBayes : ``learn_from`` learns from a database once.
 
     Examples
     --------
@@ -107,7 +111,7 @@ class LazyBayes(Generic[Model]):
             plan = self.model.empty()
         else:
             first = source.head(roles)
-            if self.model._settles_on_rows(schema_of(self.model, roles.split(first.sample)[0])):
+            if self.model._chooses_on_rows(schema_of(self.model, roles.split(first.sample)[0])):
                 raise OptionError(
                     f"This {type(self.model).__name__} chooses cuts, distributions or a structure on rows, and lazily "
                     "there are none before a question comes. Say what it is to be, as in NaiveBayes('gaussian'); or "

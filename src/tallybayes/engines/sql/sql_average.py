@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.distributions.statistics import HALF_LOG_2PI
 from tallybayes.engines.sql.sql_relations import NONE, Line, Relations, all_codes, values
 from tallybayes.errors import ExportError
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 Json = Any
 NOWHERE = -(1 << 30)  # where cells begin that are not read
-HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
 def average_scores(w: SqlWriter, term: Json, codes: str) -> tuple[str, list[list[str]]]:

@@ -98,6 +98,8 @@ class StatisticsQuery(Generic[Model]):
             return "classes have weights"
         if len(self.roles.target) != 1:
             return "there are several targets"
+        if self.schema.input_names is None:
+            return "the model was fitted on rows without names of columns"
         kinds = self.source.kinds(self.roles.features)
         dates = self.schema.dates or [n for n, kind in kinds.items() if kind.upper().startswith(DATETIME_TYPES)]
         if dates:
@@ -130,15 +132,14 @@ class StatisticsQuery(Generic[Model]):
             codes = [q(f"tb c{j}") for j in group]
             there = " AND ".join(f"{c} IS NOT NULL" for c in codes)
             tail = f"FROM {rows} WHERE {there} GROUP BY {y}, {', '.join(codes)}"
-            arms.append(self._arm(s, ["COUNT(*)"], [self._cast(c) for c in codes], tail, width))
+            arms.append(self._arm(s, ["COUNT(*)"], [self.d.code_text(c) for c in codes], tail, width))
         if self.numbers:
             arms.append(self._moments(width))
         return f"WITH {rows} AS (SELECT {', '.join(read)} FROM {self.source.relation}) {' UNION ALL '.join(arms)}"
 
     def _arm(self, s: int, count: list[str], values: list[str], tail: str, width: int) -> str:
-        null_text = "NULL" if self.d.name == "sqlite" else f"CAST(NULL AS {self.d.text_type})"
         null_number = f"CAST(NULL AS {self.d.double})"
-        cells = [str(s), self.d.quote("tb y"), *count, *values, *[null_text] * (width - len(values))]
+        cells = [str(s), self.d.quote("tb y"), *count, *values, *[self.d.null_text] * (width - len(values))]
         return f"SELECT {', '.join([*cells, *[null_number] * (4 * len(self.numbers))])} {tail}"
 
     def _moments(self, width: int) -> str:
@@ -146,8 +147,7 @@ class StatisticsQuery(Generic[Model]):
         q, d = self.d.quote, self.d
         y, rows = q("tb y"), self.rows
         means = ", ".join(f"AVG({q(f'tb x{j}')}) AS {q(f'tb a{j}')}" for j in self.numbers)
-        cells = [str(len(self.groups)), f"r.{y}", "COUNT(*)"]
-        cells += ["NULL" if d.name == "sqlite" else f"CAST(NULL AS {d.text_type})"] * width
+        cells = [str(len(self.groups)), f"r.{y}", "COUNT(*)", *[d.null_text] * width]
         for j in self.numbers:
             x, a = f"r.{q(f'tb x{j}')}", f"m.{q(f'tb a{j}')}"
             sums = (f"COUNT({x})", f"MIN({a})", f"SUM({x} - {a})", f"SUM(({x} - {a}) * ({x} - {a}))")
@@ -180,9 +180,6 @@ class StatisticsQuery(Generic[Model]):
         name = self.schema.name(j)
         return self.source.kinds([name])[name]
 
-    def _cast(self, code: str) -> str:
-        return code if self.d.name == "sqlite" else self.d.exact_text(code)
-
     # --- what comes back ---------------------------------------------------------------------------------------
 
     def count(self) -> Model:
@@ -197,7 +194,7 @@ class StatisticsQuery(Generic[Model]):
         whole = [row for row in found if row[0] == -1]
         labels = [_plain(row[1]) for row in whole]
         codes, own = read_labels(labels, len(labels))
-        classes = own if self.anew and not self.fitted.closed else union(self.fitted.classes, own)
+        classes = own if self.anew and not self.fitted.classes_fixed else union(self.fitted.classes, own)
         to = {row[1]: int(k) for row, k in zip(whole, positions(own, classes)[codes], strict=True)}
         weight = np.zeros(len(classes))
         for row in whole:
@@ -206,7 +203,7 @@ class StatisticsQuery(Generic[Model]):
 
     def empty(self) -> Model:
         """The model of no rows, without the levels and classes that are not declared: what rows are counted with."""
-        classes = self.fitted.classes if self.fitted.closed else self.fitted.classes[:0]
+        classes = self.fitted.classes if self.fitted.classes_fixed else self.fitted.classes[:0]
         return self._model([], {}, classes, np.zeros(len(classes)))
 
     def _model(self, found: list[tuple[Any, ...]], to: dict[Any, int], classes: Array, weight: Floats) -> Model:
@@ -215,7 +212,7 @@ class StatisticsQuery(Generic[Model]):
             replace(t, statistics=self._statistics(t, schema, tables, found, to, len(classes)))
             for t in self.fitted.terms
         ]
-        return self.plan._holding(Fitted(schema, classes, weight, tuple(sums), self.fitted.closed))
+        return self.plan._with_fitted(Fitted(schema, classes, weight, tuple(sums), self.fitted.classes_fixed))
 
     def _tables(
         self, found: list[tuple[Any, ...]], to: dict[Any, int], K: int

@@ -1,20 +1,24 @@
-"""How the three databases write the same thing. Names are quoted, values are written as literals, nothing is pasted."""
+"""How each database writes SQL. Names are quoted, values are written as literals, nothing is pasted.
+
+A new database is a subclass of `SqlDialect` that says what is abstract there, and an entry of `DIALECTS`.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from tallybayes.errors import OptionError, brief
 
 
-class SqlDialect:
-    """What all of them write alike, as DuckDB writes it."""
+class SqlDialect(ABC):
+    """What databases write alike; a subclass says the rest."""
 
-    name = "duckdb"
-    double = "DOUBLE"
+    name: str
+    double: str  # the type of a float64
+    text_type: str
     fence = ""  # after a subquery that must be evaluated once for each row, not pasted into where it is used
-    text_type = "VARCHAR"
     inner_join = "JOIN"  # of many rows with a table that is looked up
     materialized = "MATERIALIZED "  # before a common table expression that is computed once
 
@@ -41,13 +45,15 @@ class SqlDialect:
         """A float64; None is minus infinity, as in a model's description."""
         if value is None or math.isinf(value):
             return self.infinite(value is not None and value > 0)
-        text = repr(float(value))
-        text = text if "e" in text else f"{text}e0"
-        return f"({text})" if value < 0 else text
+        return self.finite(float(value))
 
+    @abstractmethod
+    def finite(self, value: float) -> str:
+        """Write a finite float64, in parentheses where it is negative."""
+
+    @abstractmethod
     def infinite(self, positive: bool) -> str:
         """Write an infinity."""
-        return f"CAST('{'' if positive else '-'}Infinity' AS {self.double})"
 
     def label(self, value: object) -> str:
         """A class label."""
@@ -57,10 +63,9 @@ class SqlDialect:
             return str(value)
         return self.number(value) if isinstance(value, float) else self.text(str(value))
 
+    @abstractmethod
     def as_number(self, expression: str) -> str:
         """A number, NULL if it is missing."""
-        number = f"CAST({expression} AS {self.double})"
-        return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
 
     def unless_nan(self, expression: str) -> str:
         """A number of whatever type, NULL if it is missing."""
@@ -69,6 +74,15 @@ class SqlDialect:
     def as_text(self, expression: str) -> str:
         """Cast to text."""
         return f"CAST({expression} AS {self.text_type})"
+
+    @property
+    def null_text(self) -> str:
+        """A missing text."""
+        return f"CAST(NULL AS {self.text_type})"
+
+    def code_text(self, code: str) -> str:
+        """A level of whatever type, where levels of several columns stand in one column of a result."""
+        return self.exact_text(code)
 
     def exact(self, text: str) -> str:
         """Text that is compared and grouped by its bytes, whatever the collation of its column."""
@@ -96,8 +110,8 @@ class SqlDialect:
         return f"SELECT {', '.join(lists)}"
 
     def unnested(self, text: str, whole: bool) -> str:
-        """Rows from numbers that are separated by commas."""
-        return f"UNNEST(CAST(string_split('{text}', ',') AS {'BIGINT' if whole else 'DOUBLE'}[]))"
+        """Rows from numbers that are separated by commas, where `relation` is this one."""
+        raise NotImplementedError
 
     def unused(self, name: str, relation: str) -> str:
         """A quoted name that does not occur in a relation, for a common table expression beside it."""
@@ -109,13 +123,39 @@ class SqlDialect:
         """The largest of several expressions."""
         return expressions[0] if len(expressions) == 1 else f"GREATEST({', '.join(expressions)})"
 
+    @abstractmethod
     def any(self, expression: str) -> str:
         """The value of a group whose rows all have the same."""
-        return f"ANY_VALUE({expression})"
 
     def square(self, expression: str) -> str:
         """The square of an expression."""
         return f"POWER({expression}, 2)"
+
+
+class DuckdbDialect(SqlDialect):
+    """DuckDB."""
+
+    name = "duckdb"
+    double = "DOUBLE"
+    text_type = "VARCHAR"
+
+    def finite(self, value: float) -> str:
+        text = repr(value)
+        text = text if "e" in text else f"{text}e0"
+        return f"({text})" if value < 0 else text
+
+    def infinite(self, positive: bool) -> str:
+        return f"CAST('{'' if positive else '-'}Infinity' AS {self.double})"
+
+    def as_number(self, expression: str) -> str:
+        number = f"CAST({expression} AS {self.double})"
+        return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+
+    def unnested(self, text: str, whole: bool) -> str:
+        return f"UNNEST(CAST(string_split('{text}', ',') AS {'BIGINT' if whole else 'DOUBLE'}[]))"
+
+    def any(self, expression: str) -> str:
+        return f"ANY_VALUE({expression})"
 
 
 class SqliteDialect(SqlDialect):
@@ -126,15 +166,13 @@ class SqliteDialect(SqlDialect):
     fence = " LIMIT -1"  # of two queries with a limit, one is not pasted into the other
     text_type = "TEXT"
     inner_join = "CROSS JOIN"  # which says that the left side is the outer loop
+    null_text = "NULL"
 
     def infinite(self, positive: bool) -> str:
         return "9e999" if positive else "(-9e999)"
 
-    def number(self, value: float | None) -> str:
-        if value is None or math.isinf(value):
-            return self.infinite(value is not None and value > 0)
-        text = repr(float(value))
-        return f"({text})" if value < 0 else text
+    def finite(self, value: float) -> str:
+        return f"({value!r})" if value < 0 else repr(value)
 
     def label(self, value: object) -> str:
         return str(int(value)) if isinstance(value, bool) else super().label(value)
@@ -146,6 +184,9 @@ class SqliteDialect(SqlDialect):
 
     def exact(self, text: str) -> str:
         return f"{text} COLLATE BINARY"
+
+    def code_text(self, code: str) -> str:
+        return code  # a column holds values of any type
 
     def not_a_number(self, expression: str) -> list[str]:
         return [f"({expression} IS NOT NULL AND NOT COALESCE({expression} = CAST({expression} AS NUMERIC), 0))"]
@@ -170,10 +211,8 @@ class PostgresDialect(SqlDialect):
     fence = " OFFSET 0"
     text_type = "text"
 
-    def number(self, value: float | None) -> str:
-        if value is None or math.isinf(value):
-            return self.infinite(value is not None and value > 0)
-        return f"({float(value)!r})::float8"
+    def finite(self, value: float) -> str:
+        return f"({value!r})::float8"
 
     def infinite(self, positive: bool) -> str:
         return f"'{'' if positive else '-'}infinity'::float8"
@@ -192,7 +231,7 @@ def _json_number(value: float) -> str:
     return repr(value) if math.isfinite(value) else "9e999" if value > 0 else "-9e999"
 
 
-DIALECTS: dict[str, SqlDialect] = {d.name: d for d in (SqlDialect(), SqliteDialect(), PostgresDialect())}
+DIALECTS: dict[str, SqlDialect] = {d.name: d for d in (DuckdbDialect(), SqliteDialect(), PostgresDialect())}
 
 
 def dialect_of(name: object) -> SqlDialect:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tallybayes.engines.sql.sql_relations import NONE, Line, Relations, all_codes, values
+from tallybayes.ensemble.missing_values import NO_BIN
 from tallybayes.errors import ExportError
 
 if TYPE_CHECKING:
     from tallybayes.engines.sql.sql_scores import SqlWriter
 
 Json = Any
-NO_BIN = 255
 
 
 def ensemble_scores(w: SqlWriter, term: Json, codes: str, evidence: bool) -> tuple[str, list[list[str]]]:
@@ -31,6 +31,9 @@ def ensemble_scores(w: SqlWriter, term: Json, codes: str, evidence: bool) -> tup
     groups = columns + 1 if evidence else 1
     relations = Relations(d, K)
     lines = list(_lines(relations, term, columns if evidence else None))
+    if not lines:  # no chain has a weight: the relations need a row all the same, of which nothing comes
+        lines = [Line(NONE, 1, [], [], [relations.add_cells([[0.0] * K])], 0, [0.0, 0.0])]
+        relations.bins.append([NONE, 0, 0, 0])
     source = w.numbered(term, codes)
     made = [w.cte(name) for name in ("bin", "line", "cell", "binned", "sum")]
     bin_, line, cell, binned, sums = made

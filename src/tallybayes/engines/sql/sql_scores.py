@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from tallybayes.data.schema import Schema
+from tallybayes.distributions.statistics import HALF_LOG_2PI
 from tallybayes.engines.sql.sql_average import average_scores
 from tallybayes.engines.sql.sql_dialect import SqlDialect, dialect_of
 from tallybayes.engines.sql.sql_ensemble import ensemble_scores
@@ -33,7 +34,6 @@ MAX_MAGNITUDE = 1e145  # numbers are clamped to it, in units of the narrowest de
 FORMS = ("table", "normal", "log-normal", "linear", "block", "network", "average", "ensemble")
 BY_COLUMN = ("table", "normal", "log-normal", "linear", "ensemble")  # forms whose columns have evidence of their own
 TOGETHER = "(together)"  # what belongs to no column
-HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 INSTEAD = "predict_to scores any model outside the database."
 
@@ -48,7 +48,7 @@ def to_sql(
     keep: Sequence[str] = (),
     evidence: bool = False,
 ) -> str:
-    """Write a fitted model as one SELECT: the most probable class and the probabilities of every row of a table.
+    """Write a fitted model as one SELECT that gives class and probabilities for each row of a table.
 
     NULL (and NaN) is missing, as in the model: naive Bayes leaves its factor out, networks sum it out, a Gaussian block
     of up to six columns integrates it out. Rows with a missing value in a larger block get NULL; so do rows of networks
@@ -82,6 +82,10 @@ def to_sql(
     ------
     ExportError
         If the model has no such form; the message says why.
+
+    See Also
+    --------
+    to_onnx : An ONNX graph.
 
     Examples
     --------

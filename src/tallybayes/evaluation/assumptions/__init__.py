@@ -16,7 +16,7 @@ __all__ = ["AssumptionReport", "Finding", "check_assumptions"]
 def check_assumptions(
     X: object, y: object, *, schema: object = None, significance: float = 0.05, random_state: int = 0
 ) -> AssumptionReport:
-    """Measure the three assumptions of generative classifiers, each with an effect size and corrected p-values.
+    """Test independence, normality and equal covariances on a table, with effect sizes and corrected p-values.
 
     * independence: each pair of columns, given the class (what naive Bayes assumes);
     * normality: each real column in each class (what Gaussians assume);
@@ -45,6 +45,10 @@ def check_assumptions(
     -------
     AssumptionReport
         A verdict on each assumption, its tests, and which classifiers they point to.
+
+    See Also
+    --------
+    tallybayes.compare_models : Cross-validates the models that suit a table.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from tallybayes.evaluation.assumptions.findings import Finding, p_value, sizes
 from tallybayes.utils.array_types import Floats
 
 LIMITS = (0.02, 0.1, 0.4)
-LEAST = 1e-13  # an eigenvalue of correlations, beside the largest: what is less is rounding
+MIN_EIGENVALUE_RATIO = 1e-13  # an eigenvalue of correlations, beside the largest: what is less is rounding
 NAME = "Equal covariances"
 
 
@@ -98,7 +98,7 @@ def box_m(groups: list[Floats]) -> tuple[float, float, float, Floats] | None:
     all_of = np.stack([*covariances, pooled])
     unit = np.sqrt(np.diagonal(all_of, axis1=1, axis2=2))
     values = np.linalg.eigvalsh(all_of / unit[:, None] / unit[:, :, None])
-    if (values[:, 0] <= LEAST * values[:, -1]).any():
+    if (values[:, 0] <= MIN_EIGENVALUE_RATIO * values[:, -1]).any():
         return None
     log_det = np.log(values).sum(axis=1) + 2 * np.log(unit / unit[-1]).sum(axis=1)
     each = log_det[:-1] - log_det[-1]

@@ -87,7 +87,7 @@ def _described(line: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class AssumptionReport:
-    """The three assumptions, and what they point to. Made by `check_assumptions`; print it.
+    """Result of `check_assumptions`: a verdict per assumption and suggested models. Print it.
 
     Parameters
     ----------

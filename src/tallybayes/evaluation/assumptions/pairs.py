@@ -24,7 +24,7 @@ from tallybayes.evaluation.assumptions.findings import Finding, finding, sizes
 from tallybayes.utils.array_types import Array, Floats
 
 LIMITS = (0.1, 0.3, 0.5)  # Cohen's words for a correlation
-BLOCK = 1 << 22  # cells of a block of indicators
+BLOCK_CELLS = 1 << 22  # cells of a block of indicators
 NAME = "Independence given the class"
 
 
@@ -126,7 +126,7 @@ def tables(codes: Array) -> tuple[Floats, ...]:
 def _crossed(codes: Array, starts: Array, total: int) -> Floats:
     """(levels, levels): how many rows have both, from blocks of indicators."""
     out = np.zeros((total, total))
-    step = max(1, BLOCK // max(total, 1))
+    step = max(1, BLOCK_CELLS // max(total, 1))
     for first in range(0, len(codes), step):
         block = codes[first : first + step]
         row, column = np.nonzero(block >= 0)

@@ -34,7 +34,7 @@ from tallybayes.utils.array_types import Floats
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-MOST = 1 << 27  # numbers in a dense block of features
+MAX_DENSE_NUMBERS = 1 << 27  # numbers in a dense block of features
 
 
 def form_of(distribution: Distribution) -> Features:
@@ -51,7 +51,7 @@ def form_of(distribution: Distribution) -> Features:
 
 
 class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns a table into the features in which the log-odds of `estimator` are linear, as numbers of like size.
+    """Transformer to the features in which the log-odds of `estimator` are linear, standardised.
 
     Numbers are centred and scaled to standard deviation 1 before they are squared or multiplied; counts are divided by
     their largest. A missing value becomes the feature's mean, a missing or unseen category no level at all: a
@@ -199,7 +199,7 @@ def _numbers(table: Table, schema: Schema, term: Term) -> Any:
 
 def _dense(x: Any) -> Floats:
     if sparse.issparse(x):
-        if x.shape[0] * x.shape[1] > MOST:
+        if x.shape[0] * x.shape[1] > MAX_DENSE_NUMBERS:
             raise TableError(
                 f"The counterpart of a Gaussian model needs dense numbers: {x.shape[0]} rows of {x.shape[1]} columns "
                 f"take {x.shape[0] * x.shape[1] * 8 / 1e9:.1f} GB. Give fewer rows or columns, or a model of counts."
@@ -239,7 +239,7 @@ def _block(table: Table, schema: Schema, term: Term, form: str, unit: Any) -> tu
     n, d = z.shape
     if form == "products":
         i, j = np.triu_indices(d)
-        if n * (d + len(i)) > MOST:
+        if n * (d + len(i)) > MAX_DENSE_NUMBERS:
             raise TableError(
                 f"All products of {d} columns make {len(i)} features: {n * len(i) * 8 / 1e9:.1f} GB for {n} rows. Give "
                 "fewer columns or rows, or take the counterpart of a model with a shared covariance."

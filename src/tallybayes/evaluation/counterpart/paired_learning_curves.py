@@ -30,7 +30,7 @@ EACH = 2  # rows of every class that the smallest sample has
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LearningCurves:
-    """Error and log-loss on held-out rows of two classifiers that learned from the same rows, more and more of them.
+    """Result of `learning_curves`: held-out error and log-loss of two classifiers by number of training rows.
 
     Made by `learning_curves`. Print it.
 
@@ -248,7 +248,7 @@ def learning_curves(
     test_size: float = 0.3,
     random_state: object = 0,
 ) -> LearningCurves:
-    """Fit two classifiers on more and more of the same rows and measure both on rows held out.
+    """Compare two classifiers by the number of training rows, on held-out rows.
 
     Parameters
     ----------
@@ -278,6 +278,15 @@ def learning_curves(
         If an argument is outside what is allowed.
     LabelError
         If there is one class only, or a class has too few rows to learn from some and hold others out.
+
+    See Also
+    --------
+    discriminative_counterpart : The logistic regression of the same form.
+    tallybayes.compare_models : Cross-validates many models.
+
+    References
+    ----------
+    * Ng and Jordan (2002), On discriminative vs. generative classifiers. NIPS 14.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from tallybayes.utils.array_types import Array
 from tallybayes.utils.progress import stage, step
 
 BLOCK_CELLS = 1 << 18  # rows × classes × columns at once
-DUST = 1e-12  # of a sum of squares: what may be left of one that a row takes away whole
+WEIGHT_TOLERANCE = 1e-12  # of a sum of squares: what may be left of one that a row takes away whole
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _All:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _LeftOutRows:
     """Some rows, each with the parameters of the statistics without it."""
 
     away: Array  # (rows, K, d): (x − mean')², 0 where x is missing
@@ -89,7 +89,7 @@ def _all(s: GaussianStatistics) -> _All:
 
 def _without(
     x: Array, y: Array, w: Array, s: GaussianStatistics, whole: _All, axes: GaussianAxes, prior: LeftPrior
-) -> _Rows:
+) -> _LeftOutRows:
     unit = np.minimum(w, 1.0)
     here = ~np.isnan(x)
     r = unit[:, None] * here
@@ -117,16 +117,16 @@ def _without(
     others, own = prior.without(y, unit)
     priors = np.repeat(others[None], len(y), axis=0)
     priors[at, y] = own
-    return _Rows(square_deltas, here & found.varies, found, y, priors, w)
+    return _LeftOutRows(square_deltas, here & found.varies, found, y, priors, w)
 
 
 def _less(square: Array, step: Array, delta: Array, size: Array) -> Array:
-    """square − step · gap², and 0 for what rounding (of sums, and of means as large as size) leaves of nothing."""
+    """square − step · delta², and 0 for what rounding (of sums, and of means as large as size) leaves of nothing."""
     left = square - step * np.square(delta)
-    return np.where(left > DUST * square + 16 * EPS * size * step * np.abs(delta), left, 0.0)
+    return np.where(left > WEIGHT_TOLERANCE * square + 16 * EPS * size * step * np.abs(delta), left, 0.0)
 
 
-def _grid(q: _Rows, shares: Sequence[float], gammas: Sequence[float]) -> Array:
+def _grid(q: _LeftOutRows, shares: Sequence[float], gammas: Sequence[float]) -> Array:
     """(shares, gammas): the weighted sums of −log P(true class | x)."""
     level = np.concatenate([q.spread.mixed(1.0)[1][..., 0], q.spread.mixed(0.0)[1][:, :1, 0]], axis=1)
     rows = _core.AxisRows(q.away, q.spread.own, q.spread.shared, level, q.there.view(np.uint8))

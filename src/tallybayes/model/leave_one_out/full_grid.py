@@ -31,15 +31,16 @@ from tallybayes.utils.array_types import Array
 from tallybayes.utils.progress import stage, step
 
 BYTES = 16 << 20  # of eigenvectors at once
+MIN_DIVISOR = 1e-250  # weight that is divided by; 1 / 5e-324 is infinite
 SMALL = 100  # columns, up to which our own eigenvectors are the faster ones
 APART = 100.0  # units of columns beyond this ratio differ much
-FAR = 1e100  # standard deviations: their squares can still be summed
+MAX_STANDARDISED = 1e100  # standard deviations: their squares can still be summed
 TINY = float(np.finfo(np.float64).tiny)
 WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, each eighth of the rows has one divisor
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _CompleteRows:
     """The complete rows, and their sums."""
 
     data: Numbers
@@ -106,7 +107,7 @@ def losses(
     return np.where(np.isfinite(loss), loss / q.w[part].sum(), np.inf)
 
 
-def _in_units(q: _Rows, gammas: Array, tol: float) -> Iterator[tuple[Array, _Rows]]:
+def _in_units(q: _CompleteRows, gammas: Array, tol: float) -> Iterator[tuple[Array, _CompleteRows]]:
     """Which γ go together, and what they are computed from."""
     plain = gammas == 0
     own = _without_units(q, tol) if plain.any() and q.data.d and not q.outside else None
@@ -118,7 +119,7 @@ def _in_units(q: _Rows, gammas: Array, tol: float) -> Iterator[tuple[Array, _Row
         yield ~plain, q
 
 
-def _without_units(q: _Rows, tol: float) -> _Rows | None:
+def _without_units(q: _CompleteRows, tol: float) -> _CompleteRows | None:
     """What γ = 0 is computed from, if not from the rows as they are."""
     variance = np.diagonal(q.scatter.sum(axis=0))
     unit = np.sqrt(np.where(variance > 0, variance, 1.0))
@@ -130,12 +131,12 @@ def _without_units(q: _Rows, tol: float) -> _Rows | None:
     return scaled if unit.max() > APART * unit.min() else None
 
 
-def _directions(q: _Rows, tol: float) -> Array:
+def _directions(q: _CompleteRows, tol: float) -> Array:
     """The directions in which some rows differ, a vector in each row."""
     total = q.n.sum()
     away = ((q.mean - q.mean[0]) + (q.low - q.low[0])) / q.unit
     away = (away - (q.n @ away) / total) * np.sqrt(q.n)[:, None]
-    away = away / max(1.0, float(np.abs(away).max(initial=0.0)) / FAR)  # only directions matter
+    away = away / max(1.0, float(np.abs(away).max(initial=0.0)) / MAX_STANDARDISED)  # only directions matter
     whole = q.scatter.sum(axis=0) + away.T @ away
     root = whole[None].copy()
     log_det, trace = _core.roots(root, np.sqrt(np.maximum(np.diagonal(whole), TINY))[None])
@@ -145,7 +146,7 @@ def _directions(q: _Rows, tol: float) -> Array:
     return np.asarray(vector[:, value > covariance.least(len(whole), tol) * min(1.0, float(value[-1]))].T)
 
 
-def _turned(q: _Rows, basis: Array) -> _Rows:
+def _turned(q: _CompleteRows, basis: Array) -> _CompleteRows:
     """The rows in the directions of `basis`, about the mean of the first class."""
     rotate = basis.T / np.asarray(q.unit)[:, None]
     x = np.concatenate([((x - q.mean[0]) - q.low[0]) @ rotate for _, x in blocks(q.data)])
@@ -166,7 +167,7 @@ def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
         yield float(unit[some].mean()), some
 
 
-def _rows(data: Data, y: Array, w: Array | None, s: BlockStatistics) -> _Rows:
+def _rows(data: Data, y: Array, w: Array | None, s: BlockStatistics) -> _CompleteRows:
     outside, K = 0, len(s.n)
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
     if not isinstance(data, Numbers) or not isinstance(s, CompactStatistics):
@@ -181,7 +182,7 @@ def _rows(data: Data, y: Array, w: Array | None, s: BlockStatistics) -> _Rows:
         s = CompactStatistics(n, mean, low, scatter)
     code = np.where(weight > 0, y, -1).astype(np.int32)
     size = _core.class_distances(data.columns, code, s.mean, s.low)
-    return _Rows(data, size, y, weight, s.n, s.mean, s.low, s.scatter, outside)
+    return _CompleteRows(data, size, y, weight, s.n, s.mean, s.low, s.scatter, outside)
 
 
 def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
@@ -194,7 +195,7 @@ def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
     return np.ascontiguousarray((x - centre) @ basis.T), x.shape[1] - len(basis)
 
 
-def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) -> Array:
+def _losses_of(q: _CompleteRows, rows: Array, unit: Array, r: float, search: _Search) -> Array:
     """Sums over these rows; r: the weight they leave with."""
     order = np.argsort(q.size[rows])
     order = order[np.argsort(q.y[rows][order].astype(np.int32), kind="stable")]
@@ -221,14 +222,14 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
     return np.concatenate(out)
 
 
-def _frames(q: _Rows, r: float, shares: Array, block: GaussianBlock) -> _Frames:
+def _frames(q: _CompleteRows, r: float, shares: Array, block: GaussianBlock) -> _Frames:
     """w S_l / n_l + (1 − w) S / n with the divisors as they are when a row of weight r is gone."""
     K = len(q.n)
     down = float(q.n.sum() - r - block.ddof * (q.n > 0).sum())
-    pooled = q.scatter.sum(axis=0) / (down if down > 0 else 1.0)
-    share = (1 - shares) / (down if down > 0 else 1.0)
+    pooled = q.scatter.sum(axis=0) / (down if down > MIN_DIVISOR else 1.0)
+    share = (1 - shares) / (down if down > MIN_DIVISOR else 1.0)
     place = np.zeros((len(shares), 2, K), dtype=np.int32)
-    known = np.full(len(shares), down > 0)
+    known = np.full(len(shares), down > MIN_DIVISOR)
     found = list[tuple[int, float, float, float]]()  # a class, what its scatter and the pooled one count, b / s
     for a, share_of_own in enumerate(shares.tolist()):
         if share_of_own == 0:  # one for all
@@ -238,9 +239,9 @@ def _frames(q: _Rows, r: float, shares: Array, block: GaussianBlock) -> _Frames:
         for mine in (0, 1):
             for k in range(K):
                 own_down = float(q.n[k] - r * mine - block.ddof)
-                if own_down <= 0 and not (mine and q.n[k] - r <= 0):  # the only row of a class is not asked for
+                if own_down <= MIN_DIVISOR and not (mine and q.n[k] - r <= 0):  # not the only row of its class
                     known[a] = False
-                own = share_of_own / own_down if own_down > 0 else 0.0
+                own = share_of_own / own_down if own_down > MIN_DIVISOR else 0.0
                 place[a, mine, k] = len(found)
                 found.append((k, own, 1 - share_of_own, own * mine + share[a]))
     whose, owns, shared, shares = (np.array(each) for each in zip(*found, strict=True))
@@ -290,9 +291,9 @@ def _log_det(value: Array, level: Array, gammas: Array, tol: float, outside: int
     terms = np.zeros((len(value), _core.LOG_DET_TERMS, len(gammas)))
     safe = np.where(inside > 0, inside, 1.0)
     terms[:, 0] = np.log(safe).sum(axis=1) + value.shape[1] * np.log(unit)[:, None]
-    ratio = -gammas / safe
-    power = -np.ones_like(ratio)
     with np.errstate(over="ignore", invalid="ignore"):
+        ratio = -gammas / safe
+        power = -np.ones_like(ratio)
         for p in range(1, _core.LOG_DET_TERMS):
             power *= ratio
             terms[:, p] = power.sum(axis=1) / p
