@@ -9,10 +9,12 @@ one that has the table (inventory.py). A page that no table names is found all t
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +68,8 @@ copybutton_exclude = ".linenos, .gp, .go"  # a copied example is what was typed
 autosummary_generate = True
 SHARED = next(base for base in tallybayes.NaiveBayes.__mro__ if "forget" in vars(base))
 autosummary_context = {  # templates/autosummary/class.rst: what all classifiers have stands once, on a page of its own
-    "shared": {
-        "name": SHARED.__name__,
-        "module": SHARED.__module__,
-        "methods": sorted(n for n, v in vars(SHARED).items() if not n.startswith(("_", "set_")) and callable(v)),
-    }
+    "shared": f"{SHARED.__module__}.{SHARED.__name__}",
+    "members_of": lambda module, name: inventory.members(getattr(importlib.import_module(module), name), SHARED),
 }
 autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "groupwise"}
 autodoc_typehints = "none"  # docstrings say them
@@ -103,10 +102,38 @@ class Argv:
         return [os.path.join(tempfile.gettempdir(), "tallybayes-example.png")]
 
 
+EXAMPLES = [
+    "costs",
+    "calibrated",
+    "missing",
+    "text_messages",
+    "dates",
+    "many_levels",
+    "explain_person",
+    "novelty",
+    "deletion",
+    "drift",
+    "hospitals",
+    "duckdb_in_place",
+    "spark",
+    "onnx_runtime",
+    "ensemble",
+    "bayes_rule",
+    "discriminants",
+    "networks",
+    "demo",
+]
+
+
+def order(file: str) -> int:
+    """Examples in the order of the guide; one that is not named comes last."""
+    return EXAMPLES.index(Path(file).stem) if Path(file).stem in EXAMPLES else len(EXAMPLES)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "generated/examples",
-    "filename_pattern": r"\.py$",
+    "filename_pattern": r"\.py$" if find_spec("pyspark") else r"(?<!spark)\.py$",  # 450 MB, and Java
     "ignore_pattern": r"gallery\.py$",  # it draws the pictures of docs/
     "image_scrapers": (figures,),
     "reset_argv": Argv(),
@@ -114,6 +141,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "capture_repr": (),  # what an example prints is enough
+    "within_subsection_order": order,
     "min_reported_time": 1e9,  # no times: the machine that builds is nobody's
     "write_computation_times": False,
     "plot_gallery": os.environ.get("EXAMPLES", "1") != "0",
@@ -150,6 +179,7 @@ BESIDES = {"CHANGELOG.md": "changelog", "CONTRIBUTING.md": "contributing", "benc
 DEFINED = re.compile(r"(\s*[\w*, ]+ : )?(.*)")  # a parameter or an attribute, and its type
 LITERAL = re.compile(r"(``.*?``|`.*?`)")
 ATTRIBUTE = re.compile(r"(?<![\w`.])((?:\w+\.)?[A-Za-z]\w*_)(?![\w`(])")
+REPEATED = re.compile(r"( : ([^\n]+)\n(?:\s*\n)?\s+)\2: (\w)")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
 
@@ -180,8 +210,11 @@ def read(_app: Sphinx, page: str, source: list[str]) -> None:
     for path, name in BESIDES.items():
         text = text.replace(f"](../{path}", f"](generated/{name}.md")
     text = re.sub(
-        r"\]\(((?:\.\./)?)images/(?!growth/)", r"](\1generated/images/", text
-    )  # growth: measured, and not drawn by a build
+        r"\]\(((?:\.\./)?)images/(?!growth/|report)", r"](\1generated/images/", text
+    )  # growth: measured; report: a screenshot; neither is drawn by a build
+    text = text.replace("](../examples)", "](generated/examples/index.rst)")
+    text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](generated/examples/\1.rst)", text)
+    text = text.replace("*Every public name*", "[Every public name](generated/api/index.rst)")
     if page in inventory.CONTENTS:
         below = inventory.contents(page)
         if page == "index":
@@ -193,6 +226,7 @@ def read(_app: Sphinx, page: str, source: list[str]) -> None:
             ]
         elif page == "reference":
             below += ["generated/api/index"]
+            text = text.replace("<!-- errors -->", inventory.errors())
         text += toctree(below)
     source[0] = text
 
@@ -241,6 +275,12 @@ def attributes(_app: Sphinx, _what: str, _name: str, _thing: object, _options: o
             lines[i] = (name or "") + "".join(pieces)
 
 
+def types(_app: Sphinx, _what: str, _name: str, _thing: object, _options: object, lines: list[str]) -> None:
+    """A property begins with its type, which the list of attributes of its class has before it already."""
+    text = REPEATED.sub(lambda found: found[1] + found[3].upper(), "\n".join(lines))
+    lines[:] = text.split("\n")
+
+
 def skip(_app: Sphinx, _what: str, _name: str, thing: object, skipped: bool, _options: object) -> bool | None:
     """Methods that other libraries define are documented there."""
     home = getattr(getattr(thing, "fget", thing), "__module__", None) or "tallybayes"
@@ -252,4 +292,5 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", read)
     app.connect("doctree-read", names)
     app.connect("autodoc-process-docstring", attributes, priority=1)  # before numpydoc
+    app.connect("autodoc-process-docstring", types, priority=900)  # after numpydoc
     app.connect("autodoc-skip-member", skip)

@@ -37,6 +37,18 @@ PACKAGES = {  # besides tallybayes itself: their __all__, or all that they defin
     "tallybayes.errors": "Errors and warnings",
 }
 
+MEMBERS = {  # of every classifier, by what they are for; a name that is not here comes last
+    "Learn": "fit partial_fit learn_one learn_from plan empty merge decay relearn temper",
+    "Forget": "forget forget_one forget_from",
+    "Predict": "predict predict_proba predict_log_proba predict_joint_log_proba predict_one predict_proba_one "
+    "predict_to",
+    "Evaluate": "score leave_one_out score_samples novelty",
+    "Explain": "explain describe sample coefficients logistic quadratic boundary feature_importances_",
+    "Priors, tempering": "with_prior adapt_prior temperature_ loo_score_ loo_log_proba_",
+    "Keep": "save copy ignore_extra",
+    "State": "is_fitted class_count_ schema_ provenance_ one_row fitted_ predictor_",
+}
+
 
 def contents(page: str) -> list[str]:
     """The pages below a page, in the order of its tables, by their path from that page's folder."""
@@ -70,6 +82,32 @@ def groups() -> dict[str, list[str]]:
                 known.add(id(thing))
                 names.append(f"{package}.{name}")
     return {heading: names for heading, names in found.items() if names}
+
+
+def members(thing: type, shared: type) -> dict[str, object]:
+    """What stands on the page of a classifier: its own methods, and those of every classifier by group.
+
+    On the page of `shared` itself the groups are tables (`groups`), elsewhere links to them (`shared`).
+    """
+    public = [n for n in dir(thing) if not n.startswith(("_", "set_"))]
+    home = {n: next((base for base in thing.__mro__ if n in vars(base)), thing) for n in public}
+    ours = [n for n in public if home[n].__module__.startswith("tallybayes") and hasattr(vars(home[n])[n], "__get__")]
+    common = {n for n in dir(shared) if n in ours and home[n] in shared.__mro__}
+    named = {heading: [n for n in names.split(" ") if n in common] for heading, names in MEMBERS.items()}
+    rest = common - {n for names in named.values() for n in names}
+    groups = {heading: names for heading, names in {**named, "Others": sorted(rest)}.items() if names}
+    own = [n for n in ours if n not in common and not isinstance(vars(home[n])[n], property)]
+    return {"own": own, "shared": {} if thing is shared else groups, "groups": groups if thing is shared else {}}
+
+
+def errors() -> str:
+    """A table of the errors and warnings, from their docstrings: what happened, and below it what to do."""
+    rows = ["| name | also a | when | what to do |", "|---|---|---|---|"]
+    for name, thing in _defined("tallybayes.errors"):
+        when, _, then = (inspect.getdoc(thing) or "").split("\n\nParameters")[0].partition("\n\n")
+        bases = ", ".join(f"`{base.__name__}`" for base in getattr(thing, "__bases__", ()) if base is not Exception)
+        rows.append(f"| `{name}` | {bases} | {' '.join(when.split())} | {' '.join(then.split())} |")
+    return "\n".join(rows)
 
 
 def _heading(thing: object) -> str:
