@@ -189,7 +189,7 @@ $(BIN)/python:
 # What drives the browser, and the browser itself, of the system: only root may install that. Tests say if it is not there.
 .venv/.web: .venv/.package
 	$(PIP) $(call wants,['project']['optional-dependencies']['web'])
-	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium; } \
+	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq -o Acquire::Retries=3 update && apt-get -qq -o Acquire::Retries=3 install -y chromium; } \
 	  || echo "No Chromium, and it cannot be installed: the tests of pages are skipped."
 	@touch $@
 
