@@ -16,6 +16,7 @@ import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from docutils import nodes
@@ -133,7 +134,7 @@ def order(file: str) -> int:
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "generated/examples",
-    "filename_pattern": r"\.py$" if find_spec("pyspark") else r"(?<!spark)\.py$",  # 450 MB, and Java
+    "filename_pattern": r"\.py$" if find_spec("pyspark") and which("java") else r"(?<!spark)\.py$",
     "ignore_pattern": r"gallery\.py$",  # it draws the pictures of docs/
     "image_scrapers": (figures,),
     "reset_argv": Argv(),

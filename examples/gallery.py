@@ -27,11 +27,13 @@ def main(folder: Path) -> None:
     sys.path.insert(0, str(Path(__file__).parent))
     import discriminants
     import ensemble
+    import explain_person
     import networks
 
     write(discriminants.picture(), folder / "discriminants.png", 88)
     write(ensemble.picture(), folder / "ensemble.png", 88)
     write(networks.picture(), folder / "networks.png", 70)
+    write(explain_person.figure, folder / "explain_person.png", 88)
 
 
 def of_the_page(folder: Path) -> None:

@@ -51,6 +51,56 @@ def test_spark(mode: str) -> None:
     assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-3000:]
 
 
+WITHOUT_PACKAGE = """
+import runpy
+import sys
+
+
+class Without:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "tallybayes":
+            raise ModuleNotFoundError("No module named 'tallybayes'", name=name)
+
+
+sys.meta_path.insert(0, Without)
+sys.argv = sys.argv[2:]  # python -m pyspark.daemon pyspark.worker
+runpy.run_module(sys.argv[0], run_name="__main__")
+"""
+LEARN = """
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from tallybayes import NaiveBayes
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+frame = spark.createDataFrame([(1.0, "a"), (2.0, "b")] * 20, "x double, y string")
+plan = NaiveBayes("mdl").fit(pa.table({"x": [1.0, 2.0] * 20}), ["a", "b"] * 20)
+try:
+    NaiveBayes("mdl").learn_from(frame, "y", plan=plan)
+except Exception as e:
+    print(*e.__notes__, sep="\\n")
+"""
+
+
+@pytest.mark.skipif(not WANTED, reason="Spark is started by `make test-engines`")
+def test_executors_without_the_package_are_explained(tmp_path: Path) -> None:
+    if not THERE or shutil.which("java") is None:
+        pytest.skip(f"SPARK IS NOT TESTED: {'pyspark is' if not THERE else 'Java (17 or later) is'} not installed")
+    without = tmp_path / "python"
+    without.write_text(f"#!{sys.executable}\n{WITHOUT_PACKAGE}")
+    without.chmod(0o755)
+    run = subprocess.run(
+        [sys.executable, "-c", LEARN],
+        env={**os.environ, "PYSPARK_PYTHON": str(without)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "set PYSPARK_PYTHON" in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
+
+
 def test_a_survey_is_sent_and_comes_back() -> None:
     t = table(700)
     parts = [survey_part(in_bulk([t.slice(i, 90), t.slice(0, 0)], 50), 100, i) for i in range(0, 700, 90)]

@@ -220,6 +220,13 @@ class _SparkFrame(RowSource):
                 level = level.groupBy(group).applyInArrow(joined, PART)
                 parts = -(-parts // MERGE_FAN_IN)
             rows = sorted(level.collect(), key=lambda row: row["part"])
+        except Exception as e:
+            if "No module named 'tallybayes'" in str(e):
+                e.add_note(
+                    "The Python of the executors has no tallybayes. Install it on every worker, or set PYSPARK_PYTHON "
+                    "to a Python that has it before the session starts."
+                )
+            raise
         finally:
             counted.unpersist()
         for row in rows:
