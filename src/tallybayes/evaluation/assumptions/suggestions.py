@@ -13,7 +13,7 @@ def suggestions(
     dependent, odd = independence.verdict == "fails", normality.verdict == "fails"
     unequal = covariances.verdict == "fails"
     found = _simplest(data, dependent, odd, unequal)
-    best = _say("BayesClassifier()", "assumes none of this, and is most often the best: averages many networks")
+    best = _say("BayesClassifier()", "assumes none of this: a stacked ensemble of networks and other models")
     return (*found, best)
 
 
