@@ -15,9 +15,11 @@ from tallybayes.data.labels import read_target
 from tallybayes.data.schema import Schema, infer_schema
 from tallybayes.data.table import read_table
 from tallybayes.datasets import load_census
-from tallybayes.distributions import Gaussian, LogGaussian
+from tallybayes.distributions import Gaussian, LogGaussian, distribution
+from tallybayes.distributions.capabilities import ColumnLeaveOneOut, capability
 from tallybayes.errors import MergeError, TableError
-from tallybayes.model.distribution_selection import _halves, _sample, choose
+from tallybayes.model import distribution_selection
+from tallybayes.model.distribution_selection import CANDIDATES, Candidate, _halves, _sample, choose
 
 
 def names(model: Any) -> list[str]:
@@ -43,6 +45,16 @@ def test_each_number_gets_what_suits_it() -> None:
     assert found[2] in ("poisson", "gaussian", "log-gaussian")
     assert found[3] in ("mdl", "kernel")
     assert found[4] == "mdl"
+
+
+def test_a_line_is_all_that_a_candidate_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(capability(distribution(c.name, {}), ColumnLeaveOneOut) for c in CANDIDATES)
+    X, y = table()
+    below = Candidate("poisson", lambda x: (x == np.floor(x)).all(axis=1))
+    monkeypatch.setattr(distribution_selection, "CANDIDATES", (below, *(c for c in CANDIDATES if c.name == "mdl")))
+    found = tb.NaiveBayes().fit(X, y).schema_.chosen
+    assert set(found[2].losses) == {"poisson", "mdl"}
+    assert set(found[0].losses) == {"mdl"}
 
 
 def test_the_losses_are_those_of_a_model_of_the_column_alone() -> None:

@@ -176,6 +176,14 @@ class LeaveOneOut(Protocol):
     ) -> Array: ...
 
 
+class ColumnLeaveOneOut(Protocol):
+    """The same of each column alone, (d, n, K), for the choice among the candidates for a column."""
+
+    def leave_one_out_columns(
+        self, data: Any, y: NDArray[np.int32], unit: NDArray[np.float64], s: Any, context: Context
+    ) -> Array: ...
+
+
 class LogPrior(Protocol):
     """The log prior density that smoothing stands for, up to a constant: EM climbs the likelihood plus this."""
 

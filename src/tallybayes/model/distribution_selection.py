@@ -12,19 +12,20 @@ standard error of the best, in the order of CANDIDATES: a table of few rows keep
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.encoding import Numbers, cut_numbers, find_cuts, numbers
+from tallybayes.data.encoding import Data, Numbers, cut_numbers, find_cuts, numbers
 from tallybayes.data.labels import Target
-from tallybayes.data.schema import KINDS, DistributionChoice, Schema
+from tallybayes.data.schema import KINDS, DistributionChoice, Levels, Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions import Binned, Distribution, Gaussian, Kernel, LogGaussian, Poisson, distribution
+from tallybayes.distributions import Distribution, distribution
+from tallybayes.distributions.capabilities import ColumnLeaveOneOut, capability
 from tallybayes.distributions.context import Context
 from tallybayes.errors import OptionError
 from tallybayes.model.term import Term
@@ -34,12 +35,29 @@ from tallybayes.utils.progress import stage, step
 AUTO = "auto"  # chosen for each column by leave-one-out
 BY_KIND = {"real": AUTO, "categorical": "categorical", "binary": "bernoulli", "count": "poisson", "text": "words"}
 UNCHOSEN = {"real": "gaussian", "count": "poisson"}  # where nothing was chosen: too few rows, or an earlier version
-CANDIDATES = ("gaussian", "log-gaussian", "poisson", "mdl", "kernel")  # the simplest first
 SAMPLE = 1024  # rows that judge
 CUTTING = 1 << 14  # rows that cuts are found on, once they are chosen; and the most rows for a kernel, which keeps all
 SELECTION_CELLS = 1 << 22  # rows × columns × classes that are judged at a time
 FEWEST = 30  # the weight of rows: with less there is nothing to choose by
 MOST_LOSS = 30.0  # a row that is more surprising than that says no more: a mean must not hang on one row
+
+
+class Candidate(NamedTuple):
+    """A distribution that has ColumnLeaveOneOut, and which columns it may have: (columns, rows), NaN is missing."""
+
+    name: str
+    takes: Callable[[Floats], NDArray[np.bool_]]
+    few_rows: bool = False  # only where at most CUTTING rows are learned
+    cut: bool = False  # its intervals are chosen on the rows, too
+
+
+CANDIDATES = (  # the simplest first
+    Candidate("gaussian", lambda x: np.ones(len(x), dtype=bool)),
+    Candidate("log-gaussian", lambda x: _varies(x) & ((x > 0) | np.isnan(x)).all(axis=1)),
+    Candidate("poisson", lambda x: _varies(x) & (((x >= 0) & (x == np.floor(x))) | np.isnan(x)).all(axis=1)),
+    Candidate("mdl", lambda x: np.ones(len(x), dtype=bool), cut=True),
+    Candidate("kernel", lambda x: _varies(x), few_rows=True),
+)
 
 
 @dataclass(frozen=True)
@@ -157,7 +175,7 @@ def choose(
             some = columns[first : first + at_once]
             step(len(some))
             try:
-                found = _losses(_numbers(table, schema, some, rows.at), rows, options, many)
+                found = _choices_of(_numbers(table, schema, some, rows.at), rows, options, many)
             except _core.BadValue:  # too large to square: counting it refuses it, by its name
                 continue
             chosen.update(zip(some, found, strict=True))
@@ -201,27 +219,17 @@ def _cut(table: Table, schema: Schema, columns: Sequence[int], target: Target) -
     return replace(schema, cuts={**schema.cuts, **dict(zip(columns, found, strict=True))})
 
 
-def _losses(data: Numbers, rows: _Judged, options: Mapping[str, object], many: bool) -> list[DistributionChoice]:
-    """A choice for each column. many: there are too many rows for a kernel density."""
+def _choices_of(data: Numbers, rows: _Judged, options: Mapping[str, object], many: bool) -> list[DistributionChoice]:
+    """A choice for each column. many: more rows than CUTTING are learned."""
     x = np.stack(data.arrays)
-    loss: dict[str, Floats] = {"gaussian": _judge(Gaussian, "gaussian", data, rows, options)}
-    there = ~np.isnan(x)
-    kinds = {
-        "log-gaussian": ((x > 0) | ~there).all(axis=1),
-        "poisson": ((x >= 0) & (x == np.floor(x)) | ~there).all(axis=1),
-        "kernel": np.full(len(x), not many),
-    }
-    varies = np.array([len(np.unique(v[t])) > 1 for v, t in zip(x, there, strict=True)])
-    families: dict[str, Any] = {"log-gaussian": LogGaussian, "poisson": Poisson, "kernel": Kernel}
-    for name, can in kinds.items():
-        which = np.flatnonzero(can & varies)
-        loss[name] = np.full(x.shape, np.nan)
-        if len(which):
-            some = Numbers(None, None, tuple(x[which]))
-            loss[name][which] = _judge(families[name], name, some, rows, options)
-    loss["mdl"] = _judge_cuts(data, rows, options)
-    judged = _judged(rows, there)
-    return [_decide({name: loss[name][j] for name in CANDIDATES}, rows, judged[j]) for j in range(len(x))]
+    losses = {c.name: _judge(c, x, rows, options) for c in CANDIDATES if not (many and c.few_rows)}
+    judged = _judged(rows, ~np.isnan(x))
+    return [_decide({name: loss[j] for name, loss in losses.items()}, rows, judged[j]) for j in range(len(x))]
+
+
+def _varies(x: Floats) -> NDArray[np.bool_]:
+    """(columns,): has two values."""
+    return np.array([len(np.unique(own[~np.isnan(own)])) > 1 for own in x], dtype=bool)
 
 
 def _judged(rows: _Judged, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -229,27 +237,37 @@ def _judged(rows: _Judged, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(there & rows.has_others)
 
 
-def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:
-    """(columns, rows): −log P(class | x_j) of each row, leave-one-out."""
-    found = distribution(name, options)
-    assert isinstance(found, family)
-    context = Context(rows.weight, [None] * data.d)
-    statistics = found.add(data, rows.y, rows.w, rows.K)
-    return _class_losses(found.leave_one_out_columns(data, rows.y, rows.unit, statistics, context), rows)
+def _judge(candidate: Candidate, x: Floats, rows: _Judged, options: Mapping[str, object]) -> Floats:
+    """(columns, rows): −log P(class | x_j) of each row, leave-one-out; NaN where the candidate does not take x_j."""
+    loss = np.full(x.shape, np.nan)
+    which = np.flatnonzero(candidate.takes(x))
+    if len(which):
+        some = Numbers(None, None, tuple(x[which]))
+        own = distribution(candidate.name, options)
+        judge = _cut_losses if candidate.cut else _column_losses
+        loss[which] = judge(own, some, rows)
+    return loss
 
 
-def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:
-    """The same by cuts that the row had no part in."""
-    found = distribution("mdl", options)
-    assert isinstance(found, Binned)
+def _column_losses(own: Distribution[Any, Any], data: Numbers, rows: _Judged) -> Floats:
+    return _losses(own, data, rows, [None] * data.d)
+
+
+def _cut_losses(own: Distribution[Any, Any], data: Numbers, rows: _Judged) -> Floats:
+    """Losses by cuts that the row had no part in."""
     share, out = _halves(rows.key, rows.w), np.zeros((data.d, data.n))
-    for own, others in ((share, 1 - share), (1 - share, share)):
+    for judged, others in ((share, 1 - share), (1 - share, share)):
         cuts = find_cuts(data, "mdl", 1, rows.y, rows.w * others, rows.K)
-        codes = cut_numbers(data, cuts)
-        context = Context(rows.weight, [c.intervals for c in cuts])
-        statistics = found.add(codes, rows.y, rows.w, rows.K)
-        out += own * _class_losses(found.leave_one_out_columns(codes, rows.y, rows.unit, statistics, context), rows)
+        out += judged * _losses(own, cut_numbers(data, cuts), rows, [c.intervals for c in cuts])
     return out
+
+
+def _losses(own: Distribution[Any, Any], data: Data, rows: _Judged, levels: Sequence[Levels | None]) -> Floats:
+    """(columns, rows): −log P(class | x_j) of each row by the others."""
+    by_column = capability(own, ColumnLeaveOneOut)
+    assert by_column is not None
+    context, statistics = Context(rows.weight, levels), own.add(data, rows.y, rows.w, rows.K)
+    return _class_losses(by_column.leave_one_out_columns(data, rows.y, rows.unit, statistics, context), rows)
 
 
 def _halves(key: NDArray[np.uint64], w: Floats) -> Floats:

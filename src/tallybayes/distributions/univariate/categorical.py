@@ -18,6 +18,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import (
+    ColumnLeaveOneOut,
     CompiledRow,
     DroppedLevels,
     IndependentColumns,
@@ -122,10 +123,11 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     cells = ("count",)
     statistics_type = CategoricalStatistics
     capabilities: ClassVar[Collection[type]] = (
+        ColumnLeaveOneOut,
         CompiledRow,
+        DroppedLevels,
         IndependentColumns,
         LeaveOneOut,
-        DroppedLevels,
         LevelCounts,
         LevelWeights,
         LinearForm,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.capabilities import (
+    ColumnLeaveOneOut,
     CompiledMatrix,
     CompiledRow,
     IndependentColumns,
@@ -131,6 +132,7 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
     weighted: ClassVar[tuple[str, ...]] = ("n", "m2")
     statistics_type: ClassVar[type | tuple[type, ...]] = GaussianStatistics
     capabilities: ClassVar[Collection[type]] = (
+        ColumnLeaveOneOut,
         CompiledMatrix,
         CompiledRow,
         IndependentColumns,

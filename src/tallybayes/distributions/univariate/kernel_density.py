@@ -13,6 +13,7 @@ from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.capabilities import (
+    ColumnLeaveOneOut,
     CompiledRow,
     IndependentColumns,
     KeptChoices,
@@ -106,6 +107,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
     weighted = ("weight",)
     statistics_type = KernelStatistics
     capabilities: ClassVar[Collection[type]] = (
+        ColumnLeaveOneOut,
         CompiledRow,
         IndependentColumns,
         KeptChoices,

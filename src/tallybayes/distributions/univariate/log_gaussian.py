@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.capabilities import (
+    ColumnLeaveOneOut,
     CompiledRow,
     IndependentColumns,
     LeaveOneOut,
@@ -121,6 +122,7 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
     weighted = ("n", "m2", "zero")
     statistics_type = LogGaussianStatistics
     capabilities: ClassVar[Collection[type]] = (
+        ColumnLeaveOneOut,
         CompiledRow,
         IndependentColumns,
         LeaveOneOut,

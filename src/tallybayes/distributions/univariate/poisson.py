@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.capabilities import (
+    ColumnLeaveOneOut,
     CompiledRow,
     IndependentColumns,
     LeaveOneOut,
@@ -98,6 +99,7 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
     cells = ("n", "sum")
     statistics_type = PoissonStatistics
     capabilities: ClassVar[Collection[type]] = (
+        ColumnLeaveOneOut,
         CompiledRow,
         IndependentColumns,
         LeaveOneOut,
