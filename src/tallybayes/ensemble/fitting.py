@@ -33,7 +33,8 @@ NO_GRID = np.empty(0)
 
 class ValidationRows(NamedTuple):
     """Rows of the sample: packed codes (columns, rows), class, weight that leave-one-out removes, weight in the loss,
-    log prior (rows, classes) and class prior."""
+    log prior (rows, classes) and class prior. The only row of a class has no leave-one-out prediction: its weight in
+    the loss is 0."""
 
     codes: Array
     y: NDArray[np.int32]
@@ -41,6 +42,14 @@ class ValidationRows(NamedTuple):
     w: Floats
     start: Floats
     prior: Floats
+
+    @classmethod
+    def of(cls, s: EnsembleStatistics, n: int, class_weight: Floats) -> ValidationRows:
+        """The first n rows of the sample."""
+        codes, y, w = np.ascontiguousarray(s.sample_codes[:, :n]), s.sample_label[:n], s.sample_weight[:n]
+        unit, prior = np.minimum(w, 1.0), smooth_prior(class_weight)
+        has_others = class_weight[y] * (1 - 1e-9) > unit
+        return cls(codes, y, unit, w * has_others, np.tile(prior, (n, 1)), np.exp(prior))
 
     def first(self, m: int) -> ValidationRows:
         """The first m rows."""
@@ -50,59 +59,88 @@ class ValidationRows(NamedTuple):
 def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> EnsembleParams:
     """The parameters of these statistics, with everything chosen.
 
-    What is chosen, is chosen with the classes in canonical order: rounding must not depend on their names.
+    Each component predicts the rows of the sample leave-one-out; these log-probabilities are the meta-features of
+    stacking, and boosting starts from the stack. What is chosen, is chosen with the classes in canonical order:
+    rounding must not depend on their names.
     """
     order = class_order(s.sample, base.K)
     rank = np.argsort(order)
-    counts, s, class_weight = s.chains, _in_class_order(s, order, rank), base.class_weight[order]
-    m, scored = _validation_size(ensemble, s, base.K), _scored_size(ensemble, s, base.K)
-    codes, y, w = np.ascontiguousarray(s.sample_codes[:, :scored]), s.sample_label[:scored], s.sample_weight[:scored]
-    features = sum(part.size for part in ensemble.components)
-    require_memory(
-        3 * scored * base.K * (features + 1),  # meta-features in single precision, and copies made of them
-        f"Stacking {features} meta-features of {scored:,} rows in {base.K:,} classes",
-        "Merge rare classes, or use NaiveBayes, TAN or AODE.",
-    )
-    unit = np.minimum(w, 1.0)
-    used = class_weight[y] * (1 - 1e-9) > unit  # the only row of a class has no leave-one-out prediction
-    stage("choosing concentrations of back-off")
-    concentrations, logs, terms = ensemble.chains.learn(
-        counts,
-        codes,
-        order[y].astype(np.int32),
-        None if (w == 1).all() else w,
-        _smoothing(ensemble, CONCENTRATION_ROWS),
-        _chain_features(ensemble),
-    )
-    if (order != np.arange(base.K)).any():
-        for own in terms:
-            own[:] = own[:, order]  # one by one: together they may take much memory
-    terms = class_trees.average(ensemble, terms, s.sample_key[:scored])
-    prior = smooth_prior(class_weight)
-    rows = ValidationRows(codes, y, unit, w * used, np.tile(prior, (scored, 1)), np.exp(prior))
-    others = _other_components(ensemble, s, terms, rows)
+    ordered, class_weight = _in_class_order(s, order, rank), base.class_weight[order]
+    rows = ValidationRows.of(ordered, _scored_size(ensemble, s, base.K), class_weight)
+    choosing = rows.first(_validation_size(ensemble, s, base.K))
+
+    concentrations, logs, terms = _choose_concentrations(ensemble, s, rows, order)
+    terms = class_trees.average(ensemble, terms, s.sample_key[: len(rows.y)])
+    others = _other_components(ensemble, ordered, terms, rows)
     stage("stacking")
-    stack = _stack(ensemble, np.ascontiguousarray(terms[:, :m]), rows.first(m), others.target_encoding is not None)
+    chosen_terms = np.ascontiguousarray(terms[:, : len(choosing.y)])
+    stack = _stack(ensemble, chosen_terms, choosing, others.target_encoding is not None)
     joint = rows.start + stack.biases + _core.weighted_terms(terms, stack.weights)
-    estimated, trees, gain = stacking.mean_loss(stacking.row_losses(joint[:m], y[:m]), rows.w[:m]), None, 0.0
-    if stack.cross_fitted is not None:
-        if ensemble.boosting and used.sum() >= stacking.MIN_ROWS_TO_TUNE:
-            stage("boosting")
-            joint[:m] = stack.cross_fitted.joint  # the others had no part in the weights
-            del terms
-            trees, gain = boosting.boost(_boosting_rows(ensemble, s, rows), joint, ensemble.boosting)
-        estimated = stacking.expected_loss(stack.cross_fitted.estimate, estimated.loss, gain)
+    del terms, chosen_terms  # they may be the largest arrays of a fit
+    trees, estimated = _boost(ensemble, ordered, stack, rows, choosing, joint)
+
     judged = ensemble.judged(float(class_weight.sum()))
-    factor = ensemble.weight * judged.shrinkage
     estimated = stacking.corrected(estimated, judged)
+    factor = ensemble.weight * judged.shrinkage
     weights, biases = factor * stack.weights, factor * stack.biases[rank]
     others, trees = others.in_class_order(order, rank), trees and trees.times(factor).in_class_order(rank)
     return EnsembleParams(
-        **fields_of(base), **others._asdict(), concentrations=concentrations, logs=_logs(ensemble, counts, logs),
+        **fields_of(base), **others._asdict(), concentrations=concentrations, logs=_logs(ensemble, s.chains, logs),
         boosting=trees, weights=weights, biases=biases,
         chain_weights=chain_weights(ensemble, weights), ridge=stack.ridge,
-        steps=stack.steps, loss=estimated.loss, loss_error=estimated.error, validation_rows=int(used[:m].sum()),
+        steps=stack.steps, loss=estimated.loss, loss_error=estimated.error,
+        validation_rows=int((choosing.w > 0).sum()),
     )  # fmt: skip
+
+
+def _choose_concentrations(
+    ensemble: Ensemble, s: EnsembleStatistics, rows: ValidationRows, order: Array
+) -> tuple[Floats, Array, Array]:
+    """Concentrations and log-probabilities of all chains; meta-features (features, rows, classes), classes in order.
+
+    The meta-features of components without chains are there, and empty.
+    """
+    n, K = rows.start.shape
+    features = sum(part.size for part in ensemble.components)
+    require_memory(
+        3 * n * K * (features + 1),  # meta-features in single precision, and copies made of them
+        f"Stacking {features} meta-features of {n:,} rows in {K:,} classes",
+        "Merge rare classes, or use NaiveBayes, TAN or AODE.",
+    )
+    stage("choosing concentrations of back-off")
+    y, w = order[rows.y].astype(np.int32), s.sample_weight[:n]
+    smoothing = _smoothing(ensemble, CONCENTRATION_ROWS)
+    concentrations, logs, terms = ensemble.chains.learn(
+        s.chains, rows.codes, y, None if (w == 1).all() else w, smoothing, _chain_features(ensemble)
+    )
+    if (order != np.arange(K)).any():
+        for own in terms:
+            own[:] = own[:, order]  # one by one: together they may take much memory
+    return concentrations, logs, terms
+
+
+def _boost(
+    ensemble: Ensemble,
+    s: EnsembleStatistics,
+    stack: stacking.Stack,
+    rows: ValidationRows,
+    choosing: ValidationRows,
+    joint: Floats,
+) -> tuple[boosting.BoostedTrees | None, stacking.EstimatedLoss]:
+    """Trees on the residuals of the stack, where they are asked for; and the expected loss of both.
+
+    joint: the stack's log joint of all rows; those that chose the weights are replaced by their cross-fitted one.
+    """
+    m = len(choosing.y)
+    own = stacking.mean_loss(stacking.row_losses(joint[:m], choosing.y), choosing.w)
+    if stack.cross_fitted is None:
+        return None, own
+    trees, gain = None, 0.0
+    if ensemble.boosting and (rows.w > 0).sum() >= stacking.MIN_ROWS_TO_TUNE:
+        stage("boosting")
+        joint[:m] = stack.cross_fitted.joint  # the others had no part in the weights
+        trees, gain = boosting.boost(_boosting_rows(ensemble, s, rows), joint, ensemble.boosting)
+    return trees, stacking.expected_loss(stack.cross_fitted.estimate, own.loss, gain)
 
 
 class OtherComponents(NamedTuple):
