@@ -16,7 +16,7 @@ import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
+from shutil import copy, copytree, which
 from typing import Any
 
 from docutils import nodes
@@ -63,6 +63,22 @@ myst_enable_extensions = ["dollarmath"]
 myst_links_external_new_tab = True
 lexers["csv"] = TextLexer()
 copybutton_exclude = ".linenos, .gp, .go"  # a copied example is what was typed
+
+# MathJax from the site itself, so that formulas need no other host; without the package, from its usual host.
+MATHJAX = find_spec("sphinx-mathjax-offline")
+if MATHJAX is not None:
+    mathjax_path = "mathjax/tex-chtml.js"
+
+
+def own_mathjax(app: Sphinx, error: Exception | None) -> None:
+    """The one script in use and its fonts; the package has 48 MB of others."""
+    if MATHJAX is None or MATHJAX.origin is None or error is not None:
+        return
+    source, target = Path(MATHJAX.origin).parent / "static" / "mathjax", Path(app.outdir) / "_static" / "mathjax"
+    fonts = Path("output", "chtml", "fonts", "woff-v2")
+    copytree(source / fonts, target / fonts, dirs_exist_ok=True)
+    copy(source / "tex-chtml.js", target)
+
 
 # --- docstrings --------------------------------------------------------------------------------------------------
 
@@ -292,6 +308,7 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", write)
     app.connect("source-read", read)
     app.connect("doctree-read", names)
+    app.connect("build-finished", own_mathjax)
     app.connect("autodoc-process-docstring", attributes, priority=1)  # before numpydoc
     app.connect("autodoc-process-docstring", types, priority=900)  # after numpydoc
     app.connect("autodoc-skip-member", skip)

@@ -1,6 +1,6 @@
 """
-A BayesClassifier: its components and what each gains
-=====================================================
+The components of a BayesClassifier
+===================================
 
 Above, from a row to its prediction; below, the log-loss on 6,000 new rows of the census table, with one more component
 in each step. ``python examples/ensemble.py [FILE]``; needs matplotlib (the extra [plot]).
@@ -24,27 +24,29 @@ from tallybayes.plots.style import FAINT, GRID, INK, colour
 LEARNED = 4000  # rows of the census table; the other 6,000 are new
 COUNTED, CHOSEN, PLAIN = "#dcebf8", "#ffeccb", "#f3f3f3"
 BOXES: dict[str, tuple[float, float, float, float, str, str, str]] = {  # left, bottom, width, height
-    "table": (0, 3.45, 14, 3.1, "the table", "categories, numbers,\nmissing values", PLAIN),
-    "levels": (19, 3.45, 15, 3.1, "codes", "each number in\nup to 255 bins", COUNTED),
+    "table": (0, 3.45, 14, 3.1, "the table", "any columns,\nmissing values", PLAIN),
+    "codes": (19, 3.45, 15, 3.1, "codes", "each number in\nup to 255 bins", COUNTED),
     "networks": (
-        40, 6.75, 27, 3.1,
-        "32 networks", "own bins, up to 4 super-parents;\nP(x | class, parents), back-off", COUNTED,
+        40, 7.1, 27, 2.7,
+        "32 Bayesian networks", "own bins, up to 4 super-parents;\nP(x | class, parents), back-off", COUNTED,
     ),
-    "naive": (40, 4.1, 27, 1.85, "naive Bayes", "on finer bins", COUNTED),
-    "gaussian": (40, 1.45, 27, 1.85, "Gaussian discriminant", "of normal scores", COUNTED),
-    "weights": (72, 3.45, 16, 3.1, "stacking", "weights by component\nand column, leave-one-out", CHOSEN),
-    "boosting": (92, 3.45, 16, 3.1, "boosting", "oblivious trees on\nthe residuals", CHOSEN),
+    "naive": (40, 4.95, 27, 1.75, "naive Bayes", "on finer bins", COUNTED),
+    "target_encoding": (40, 2.8, 27, 1.75, "target encoding", "of categories with many levels", COUNTED),
+    "gaussian": (40, 0.65, 27, 1.75, "Gaussian discriminant", "on normal scores", COUNTED),
+    "weights": (72, 3.45, 17, 3.1, "stacking", "weights by component\nand column", CHOSEN),
+    "boosting": (93, 3.45, 15, 3.1, "boosting", "oblivious trees on\nthe residuals", CHOSEN),
     "posterior": (112, 3.45, 14, 3.1, "P(class | x)", "sums of logs,\nnormalised", PLAIN),
-    "rows": (82, 0, 16, 1.85, "row sample", "at most 8,000", COUNTED),
+    "rows": (82, 0.2, 17, 1.85, "row sample", "at most 64 MB", COUNTED),
 }  # fmt: skip
 ARROWS = (
-    ("table", "levels"), ("levels", "networks"), ("levels", "naive"), ("levels", "gaussian"), ("networks", "weights"),
-    ("naive", "weights"), ("gaussian", "weights"), ("weights", "boosting"), ("boosting", "posterior"),
+    ("table", "codes"), ("codes", "networks"), ("codes", "naive"), ("codes", "target_encoding"),
+    ("codes", "gaussian"), ("networks", "weights"), ("naive", "weights"), ("target_encoding", "weights"),
+    ("gaussian", "weights"), ("weights", "boosting"), ("boosting", "posterior"),
 )  # fmt: skip
 
 
 def steps() -> dict[str, Any]:
-    """One thing more in each."""
+    """Models, each with one component or choice more than the one before."""
     networks = {"parts": ("networks",)}
     return {
         "naive Bayes, MDL cuts": tb.NaiveBayes("mdl"),
@@ -87,7 +89,7 @@ def draw_flow(axis: Axes) -> None:
     for a, b in ARROWS:
         arrow(axis, (BOXES[a][0] + BOXES[a][2], middle_of(a)), (BOXES[b][0], aim(a, b)), "-")
     rows = BOXES["rows"]
-    for b, along in (("weights", 4.0), ("boosting", 12.0)):
+    for b, along in (("weights", 4.0), ("boosting", 13.0)):
         arrow(axis, (rows[0] + along, rows[1] + rows[3]), (BOXES[b][0] + BOXES[b][2] / 2, BOXES[b][1]), "--")
     axis.text(0, 9.5, "How it works", fontsize=12, weight="bold", color=INK, va="center")
     legend = ((1.05, COUNTED, "counted: adds and subtracts"), (0.1, CHOSEN, "chosen again on the row sample"))
