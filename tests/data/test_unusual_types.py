@@ -11,9 +11,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyarrow.dataset import dataset
 
-from tallybayes import CategoricalNB, NaiveBayes
+from tallybayes import CategoricalNB, GaussianNB, NaiveBayes, load
 from tallybayes.errors import LabelError, TableError
+from tests.command_line import run
 
 N = 60
 X = np.arange(float(N)).reshape(-1, 1)
@@ -121,12 +123,27 @@ def test_counts_of_boolean_columns() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.AmbiguousColumnWarning")
-def test_an_unnamed_index_of_pandas_is_no_feature(tmp_path: Any) -> None:
-    frame = pd.DataFrame({"a": np.arange(N) % 7, "y": Y}).sample(frac=1, random_state=0)
-    frame.to_parquet(tmp_path / "t.parquet")
-    table = parquet.read_table(tmp_path / "t.parquet")
-    assert "__index_level_0__" in table.column_names
+@pytest.mark.parametrize("names", [[None], ["id"], ["id", None], ["y"]], ids=str)
+def test_a_saved_index_of_pandas_is_no_feature(names: list[str | None], tmp_path: Any) -> None:
+    rows = pd.DataFrame({"a": np.arange(N) % 7, "y": Y}).sample(frac=1, random_state=0)
+    levels = [rows["y"] if name == "y" else rows.index for name in names]
+    frame = rows.drop(columns="y" if "y" in names else []).set_index(pd.MultiIndex.from_arrays(levels, names=names))
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path)
+    table = parquet.read_table(path)
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as out:
+        out.write_table(table)
+    assert table.num_columns == 2 + len(names) - ("y" in names)
     assert NaiveBayes().fit(table.drop_columns("y"), table["y"]).feature_names_in_.tolist() == ["a"]
-    m = NaiveBayes()
-    m.learn_from(str(tmp_path / "t.parquet"), "y")
-    assert m.feature_names_in_.tolist() == ["a"]
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    for source in (str(path), str(tmp_path / "t.arrow"), table, reader, dataset(path)):
+        m = GaussianNB()  # which can learn from a stream
+        m.learn_from(source, "y")
+        assert m.feature_names_in_.tolist() == ["a"]
+    run("fit", path, "-t", "y", "-o", tmp_path / "m.tb")
+    assert load(tmp_path / "m.tb").feature_names_in_.tolist() == ["a"]
+    if "id" in names:  # asked for by name, it is one
+        m = NaiveBayes(schema={"id": "real"})
+        m.learn_from(str(path), "y", columns=["a", "id"])
+        assert m.feature_names_in_.tolist() == ["a", "id"]
+        assert m.predict_to(str(path)).read_all().num_rows == N

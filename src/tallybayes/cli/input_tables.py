@@ -158,7 +158,7 @@ def fresh_data(asked: Asked, kinds: Mapping[str, str]) -> Iterator[Source]:
     needed = [*([asked.target] if asked.target is not None else []), *kinds, *asked.drop]
     with _opened(asked, types_of_kinds(kinds), needed) as rows:
         _require(rows, needed)
-        features = [name for name in rows.names if name != asked.target and name not in asked.drop]
+        features = [name for name in rows.names if name not in {asked.target, *asked.drop, *rows.index}]
         if not features:
             raise TableError(f"{rows.where}: there is no column beside the target {asked.target!r}.")
         if "" in features:
@@ -176,7 +176,7 @@ def known_data(asked: Asked, model: GenerativeClassifier) -> Iterator[Source]:
     types = {**dict.fromkeys(asked.keep, pa.string()), **types_of_model(model, target)}
     with _opened(asked, types, needed, learned=True) as rows:
         _require(rows, needed)
-        others = {target, *asked.drop, *asked.keep}
+        others = {target, *asked.drop, *asked.keep, *rows.index}
         features = list(names) if names is not None else [name for name in rows.names if name not in others]
         yield Source(rows, features, asked)
 

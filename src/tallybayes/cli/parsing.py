@@ -127,7 +127,7 @@ def read_loss(path: str, classes: Sequence[object]) -> dict[tuple[object, object
     names = {str(label): label for label in classes}
     with start.scratch() as scratch:
         rows = open_rows([path], Text(), scratch)
-        first, *truths = rows.names
+        first, *truths = sorted(rows.names, key=lambda name: name not in rows.index)
         unknown = [name for name in truths if name not in names]
         if unknown or not truths:
             known = ", ".join(names)

@@ -87,6 +87,7 @@ class RowFiles:
     text: Text
     whole: frozenset[str]  # columns that the first megabyte shows as whole numbers
     notes: tuple[str, ...]  # what was guessed, and what may have been meant otherwise
+    index: frozenset[str]  # columns that hold a saved index of pandas: no features unless asked for
     starts: list[int] = dataclasses.field(default_factory=list)  # the first row of each file that was read so far
 
     @property
@@ -230,7 +231,8 @@ def open_rows(paths: Sequence[str], text: Text, scratch: str) -> RowFiles:
     _check_names(files, [list(first.schema.names) for first in firsts])
     schema, whole = _types(_together(files, [first.schema for first in firsts]), files[0].format, text)
     odd = _odd_words(firsts[0], files[0], text) if files[0].format in USUAL_DIALECTS else []
-    return RowFiles(schema, tuple(files), text, whole, tuple(filter(None, [*guesses, *odd])))
+    index = frozenset(name for first in firsts for name in pandas_index(first.schema))
+    return RowFiles(schema.remove_metadata(), tuple(files), text, whole, tuple(filter(None, [*guesses, *odd])), index)
 
 
 def _first(file: File, text: Text) -> pa.Table:
@@ -239,10 +241,10 @@ def _first(file: File, text: Text) -> pa.Table:
         if file.format == "parquet":
             from pyarrow import parquet
 
-            return _without_index(parquet.read_schema(file.path))
+            return parquet.read_schema(file.path).empty_table()
         if file.format == "arrow":
             with pa.memory_map(file.path) as source:
-                return _without_index(pa.ipc.open_file(source).schema)
+                return pa.ipc.open_file(source).schema.empty_table()
         for block in _blocks():
             try:
                 reader = _open_text(file, text, None, block)
@@ -255,11 +257,6 @@ def _first(file: File, text: Text) -> pa.Table:
                 if not _needs_larger_block(e, block):
                     raise
         raise AssertionError  # pragma: no cover: the last block is returned or raised
-
-
-def _without_index(schema: pa.Schema) -> pa.Table:
-    """No rows of these columns; an unnamed index of pandas is none."""
-    return schema.empty_table().drop_columns(pandas_index(schema)).replace_schema_metadata(None)
 
 
 def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -5,6 +5,7 @@ A `Table` is one numeric matrix, one sparse matrix, or a tuple of columns. It kn
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -349,7 +350,7 @@ def _is_arrow(X: object) -> TypeGuard[pa.Table]:
 def _from_arrow(X: pa.Table) -> Table:
     """The same for a pyarrow table."""
     index = pandas_index(X.schema)
-    X = X.drop_columns(index) if index else X
+    X = X.drop_columns(list(index)) if index else X
     n, d = X.shape
     names = _text_names(X.column_names, (n, d))
     columns = []
@@ -362,10 +363,13 @@ def _from_arrow(X: pa.Table) -> Table:
     return Table(n, d, "pyarrow", names, columns=tuple(columns))
 
 
-def pandas_index(schema: pa.Schema) -> list[str]:
-    """Columns that hold an unnamed index of pandas, by the metadata that pandas writes."""
-    marked = (schema.metadata or {}).get(b"pandas", b"")
-    return [name for name in schema.names if name.startswith("__index_level_") and f'"{name}"'.encode() in marked]
+def pandas_index(schema: pa.Schema) -> tuple[str, ...]:
+    """Columns that hold a saved index of pandas, by the metadata that pandas writes: row labels, not features."""
+    try:
+        marked = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
+    except (ValueError, KeyError, TypeError):
+        return ()
+    return tuple(name for name in schema.names if isinstance(marked, list) and name in marked)
 
 
 def _is_plain(t: object) -> bool:

@@ -65,7 +65,7 @@ class FileSource(RowSource):
         finalize(self, rmtree, scratch, ignore_errors=True)
         self.paths, self.text = list(paths), text
         self.rows: RowFiles = open_rows(self.paths, text, scratch)
-        self.where = self.rows.where
+        self.where, self.index = self.rows.where, self.rows.index
         self.files = tuple(name for path in self.paths for name in (glob(path, recursive=True) or [path]))
         self._parquet = self.rows.files[0].format == "parquet"
         self.total = sum(self._open(f.path).metadata.num_rows for f in self.rows.files) if self._parquet else None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.data.table import pandas_index
 from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.partitions import in_bulk, unique_names
 from tallybayes.engines.source import ColumnRoles, RowSource, batch_rows
@@ -40,6 +41,7 @@ class StreamSource(RowSource):
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._names = stream, unique_names(stream.schema.names, self.where)
+        self.index = frozenset(pandas_index(stream.schema))
         self._held: list[Any] = []
 
     @property
@@ -101,7 +103,9 @@ def frame(source: Any) -> RowSource:
         for start in range(0, chosen.num_rows, rows):
             yield chosen.slice(start, rows)
 
-    return FrameSource(table.column_names, read, "the table", table.num_rows)
+    found = FrameSource(table.column_names, read, "the table", table.num_rows)
+    found.index = frozenset(pandas_index(table.schema))
+    return found
 
 
 def reader(source: Any) -> RowSource:
@@ -120,6 +124,7 @@ def dataset(source: Any) -> RowSource:
 
     found = FrameSource(source.schema.names, read, "the dataset", source.count_rows())
     found.files = tuple(getattr(source, "files", ()))
+    found.index = frozenset(pandas_index(source.schema))
     return found
 
 

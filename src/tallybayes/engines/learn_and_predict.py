@@ -130,7 +130,7 @@ def predict(
         raise OptionError("predict_to answers for one target; this network has several targets. Use predict.")
     here = open_source(source)
     keep = column_names("keep", keep)
-    features = tuple(names if names is not None else (n for n in here.names if n not in keep))
+    features = tuple(names if names is not None else (n for n in here.names if n not in {*keep, *here.index}))
     roles = ColumnRoles(features, keep=keep)
     here.require(roles.columns)
     made = {"prediction", *(f"proba_{label}" for label in model.classes_.tolist())}
@@ -173,7 +173,7 @@ def resolve_columns(
         kinds = getattr(model, "schema", None)
         here = here.with_declared_kinds(kinds if isinstance(kinds, Mapping) else {}, targets)
     others = {*targets, weight}
-    rest = known or tuple(name for name in here.names if name not in others)
+    rest = known or tuple(name for name in here.names if name not in others | here.index)
     features = rest if columns is None else column_names("columns", columns)
     here.require(features)
     both = [name for name in features if name in others]

@@ -53,6 +53,21 @@ class ColumnRoles:
         """list of str: all of them, each once."""
         return list(dict.fromkeys([*self.features, *self.target, *([self.weight] if self.weight else []), *self.keep]))
 
+    def inputs(self, table: pa.Table) -> pa.Table:
+        """Select the features of a batch.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            With all columns.
+
+        Returns
+        -------
+        pyarrow.Table
+            Without metadata: a saved index that is a feature here was asked for by name.
+        """
+        return table.select(list(self.features)).replace_schema_metadata(None)
+
     def split(self, table: pa.Table) -> tuple[pa.Table, object, NDArray[np.float64] | None]:
         """Take a batch apart.
 
@@ -71,7 +86,7 @@ class ColumnRoles:
             The weights.
         """
         y = table.column(self.target[0]) if len(self.target) == 1 else table.select(list(self.target))
-        return table.select(list(self.features)), y, None if self.weight is None else _weights(table, self.weight)
+        return self.inputs(table), y, None if self.weight is None else _weights(table, self.weight)
 
 
 def _weights(table: pa.Table, name: str) -> NDArray[np.float64]:
@@ -104,6 +119,8 @@ class RowSource(ABC):
         How many rows were counted so far; None where others count them.
     files : tuple of str
         The files that it reads, which must not be written meanwhile.
+    index : frozenset of str
+        Columns that hold a saved index of pandas: no features unless they are asked for.
     """
 
     where: str = "the source"
@@ -111,6 +128,7 @@ class RowSource(ABC):
     total: int | None = None
     rows_read: int | None = None
     files: tuple[str, ...] = ()
+    index: frozenset[str] = frozenset()
 
     @property
     @abstractmethod
@@ -389,7 +407,7 @@ def answer(model: GenerativeClassifier, table: pa.Table, roles: ColumnRoles) -> 
     import pyarrow as pa
 
     predictor = model.predictor_
-    rows = predictor.read(table.select(list(roles.features)))
+    rows = predictor.read(roles.inputs(table))
     classes = predictor.fitted.classes
     if len(classes) == 0:
         raise LabelError("The model has no classes.")
