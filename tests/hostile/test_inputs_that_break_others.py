@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -77,6 +78,36 @@ def test_huge_values_find_the_widest_class() -> None:
         assert np.isfinite(p).all()
         assert model.predict([[x]]) == ["wide"]
         np.testing.assert_allclose(p, [[0.0, 1.0]], atol=1e-12)
+
+
+NETWORKS = [
+    tb.TAN(cuts=None, root="a"),
+    tb.SPODE(cuts=None, superparent="a"),
+    tb.KDB(2, cuts=None),
+    tb.AODE(cuts=None),
+    tb.BayesNetwork({"b": ["a"], "z": ["a", "b"]}, cuts=None),
+]
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=repr)
+def test_values_beyond_the_square_root_of_the_largest_double_decide_as_smaller_ones(network: Any) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    a = rng.random(300) < 0.3 + 0.4 * y
+    table = pd.DataFrame({"a": np.where(a, "u", "v"), "b": rng.choice(["p", "q"], 300)})
+    table["x"] = rng.normal(size=300) * (1 + y) * (1 + a)
+    table["z"] = rng.normal(size=300) * (2 - y)
+    model = network.fit(table, y)
+
+    def rows(far: float) -> pd.DataFrame:
+        x, z = [far, far, 0.0, far / 2, 1.0], [0.0, far / 10, -far, far, 1.0]
+        return pd.DataFrame({"a": ["u", None, "v", "u", "v"], "b": ["p", "p", None, "q", None], "x": x, "z": z})
+
+    expected = model.predict_proba(rows(1e130))
+    assert expected[:2, 1].tolist() == [1, 1]
+    assert expected[2, 0] == 1
+    for far in (1e155, 1e200, 1.7e308):
+        np.testing.assert_array_equal(model.predict_proba(rows(far)), expected)
 
 
 def test_no_smoothing_at_all() -> None:

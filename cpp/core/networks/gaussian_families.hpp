@@ -8,6 +8,8 @@
 
 namespace tb {
 
+constexpr double kLeastLog = -1e300;  // a log density is at least this: sums of them stay apart from log 0
+
 // The normal densities of some real columns, and the values of the rows in hand.
 struct RealFamilies {
   std::size_t count = 0;
@@ -28,13 +30,26 @@ struct RealFamilies {
     const double *scale = mean + classes, *norm = scale + classes;
     for (std::size_t c = 0; c < classes; ++c) {
       const double z = (x - mean[c]) * scale[c];
-      out[c] += norm[c] - z * z;
+      const double log = norm[c] - z * z;
+      out[c] += log > kLeastLog ? log : kLeastLog;
     }
   }
 };
 
+// A row that is too far from every class for doubles: the classes that are the least far, in long double, get
+// kLeastLog, the others log 0. code[j] < 0: a missing parent, which counts as its likeliest level.
+void mend_far_row(const RealFamilies& reals, const std::int64_t* size, const std::int64_t* code, std::size_t row,
+                  double* out);
+
+inline bool is_far(const double* out, std::size_t classes) {
+  for (std::size_t c = 0; c < classes; ++c) {
+    if (out[c] > kLeastLog / 2) return false;
+  }
+  return true;
+}
+
 // Adds the densities of the rows [r0, r0 + m) to out (m, classes). What is missing adds nothing, nor does a value whose
-// parent is missing. codes: packed, see core/counts/joint_tables.hpp, n of each column.
+// parent is missing. No far row is mended here. codes: packed, see core/counts/joint_tables.hpp, n of each column.
 template <class T>
 void add_reals(const RealFamilies& reals, const std::int64_t* size, const T* codes, std::size_t n, std::size_t r0,
                std::size_t m, double* out) {

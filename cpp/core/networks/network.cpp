@@ -46,16 +46,25 @@ class Block {
     add_reals(net_.reals, net_.size, codes, n, r0, rows, out);
     for (std::size_t r = 0; holes >> r; ++r) {
       if (!(holes >> r & 1)) continue;
-      for (std::size_t j = 0; j < net_.d; ++j) {
-        const T v = codes[j * n + r0 + r];
-        row_code_[j] = v == kNoCode<T> ? -1 : static_cast<std::int64_t>(v);
-      }
+      read_row(codes, n, r0 + r);
       sum_out(r0 + r, out + r * net_.classes);
       if (r == kRows - 1) break;
+    }
+    for (std::size_t r = 0; net_.reals.count != 0 && r < rows; ++r) {
+      if (!is_far(out + r * net_.classes, net_.classes)) continue;
+      read_row(codes, n, r0 + r);
+      mend_far_row(net_.reals, net_.size, row_code_.data(), r0 + r, out + r * net_.classes);
     }
   }
 
  private:
+  void read_row(const T* codes, std::size_t n, std::size_t row) {
+    for (std::size_t j = 0; j < net_.d; ++j) {
+      const T v = codes[j * n + row];
+      row_code_[j] = v == kNoCode<T> ? -1 : static_cast<std::int64_t>(v);
+    }
+  }
+
   void sum_out(std::size_t row, double* out) {
     if (net_.shares && !sum_out_) sum_out_ = std::make_unique<SumOut>(net_);
     if (!sum_out_ || !sum_out_->run(row_code_.data(), row, out)) eliminate(net_, row_code_.data(), row, out);
