@@ -1,6 +1,7 @@
 // The parts of the stream learner beside slow versions, and its state as bytes, whole and broken.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 #include <vector>
@@ -55,6 +56,34 @@ TEST(decayed_counts_are_those_of_the_rows_that_are_kept) {
   again.scores(codes.data(), other.data());
   for (std::size_t i = 0; i < one.size(); ++i) CHECK(std::abs(one[i] - other[i]) < 1e-4f);
   CHECK(counts.information(0) > 5 * counts.information(1));
+}
+
+TEST(frequent_values_have_a_bin_each_and_the_others_even_ones) {
+  std::mt19937 random(4);
+  std::vector<float> sorted(8500, 0.0f);  // 85 % are zero, 5 % have values of their own, 10 % are 99
+  for (int i = 0; i < 500; ++i) sorted.push_back(1 + static_cast<float>(i) / 10);
+  sorted.insert(sorted.end(), 1000, 99.0f);
+  Column column;
+  column.cut(sorted);
+  CHECK(column.cuts.size() + 1 <= kBins && column.cuts.size() >= 25);
+  CHECK(column.cuts[0] == 0.5f);
+  std::vector<int> rows(kBins);
+  for (const float x : sorted) ++rows[column.code(x)];
+  CHECK(rows[0] == 8500);
+  for (std::size_t b = 1; b <= column.cuts.size(); ++b) CHECK(rows[b] <= 2 * 500 / 28 || rows[b] == 1000);
+
+  for (int frequent = 0; frequent <= 17; ++frequent) {  // however many there are, and wherever
+    sorted.clear();
+    for (int f = 0; f < frequent; ++f) sorted.insert(sorted.end(), 100, static_cast<float>(random() % 1000) / 10);
+    for (int i = 0; i < 300; ++i) sorted.push_back(static_cast<float>(random() % 100000) / 1000);
+    std::sort(sorted.begin(), sorted.end());
+    column.cut(sorted);
+    CHECK(!column.cuts.empty() && column.cuts.size() < kBins);
+    CHECK(std::adjacent_find(column.cuts.begin(), column.cuts.end(), std::greater_equal<>()) == column.cuts.end());
+    CHECK(sorted.front() < column.cuts.front() && sorted.back() >= column.cuts.back());
+  }
+  column.cut({2, 2, 2});
+  CHECK(column.cuts.empty());
 }
 
 TEST(neighbours_are_those_of_a_sort) {

@@ -28,15 +28,32 @@ float Column::position(float x, int code) const {
 }
 
 void Column::cut(const std::vector<float>& sorted) {
+  const std::size_t n = sorted.size();
+  const auto run_end = [&](std::size_t i) {
+    const float value = sorted[i];
+    while (i < n && sorted[i] == value) ++i;
+    return i;
+  };
+  const auto frequent = [&](std::size_t rows) { return rows * kBins >= 2 * n; };
+  std::size_t bins = kBins, others = n;  // bins of the others, and how many rows they are
+  for (std::size_t i = 0, end; i < n; i = end) {
+    end = run_end(i);
+    if (frequent(end - i)) bins -= 2, others -= end - i;  // a frequent value may split the bin that it lies in
+  }
+  bins = std::max<std::size_t>(bins, 1);
   cuts.clear();
-  for (std::size_t b = 1; b < kBins; ++b) {
-    const float value = sorted[sorted.size() * b / kBins];
-    auto next = std::lower_bound(sorted.begin(), sorted.end(), value);
-    if (next == sorted.begin()) next = std::upper_bound(sorted.begin(), sorted.end(), value);
-    if (next == sorted.end()) break;
-    float cut = *(next - 1) + 0.5f * (*next - *(next - 1));
-    if (!(cut > *(next - 1))) cut = *next;
-    if (cuts.empty() || cut > cuts.back()) cuts.push_back(cut);
+  std::size_t below = 0, bin = 0;  // others so far, and the bin in which the last of them began
+  bool alone = false;
+  for (std::size_t i = 0, end; i < n; i = end) {
+    end = run_end(i);
+    const bool own = frequent(end - i);
+    const std::size_t next = own ? bin : below * bins / std::max<std::size_t>(others, 1);
+    if (i > 0 && (own || alone || next > bin)) {
+      const float cut = sorted[i - 1] + 0.5f * (sorted[i] - sorted[i - 1]);
+      cuts.push_back(cut > sorted[i - 1] ? cut : sorted[i]);
+    }
+    alone = own, bin = next;
+    if (!own) below += end - i;
   }
 }
 

@@ -22,7 +22,8 @@ struct Column {
   int code(float x) const;
   // Numbers: the rank in [0, 1], linear between two cuts. Levels: the code.
   float position(float x, int code) const;
-  // Equal shares of sorted values, with a cut midway between two values.
+  // A bin for each value that at least 1/16 of the sorted values have, and even bins for the others; cuts lie midway
+  // between two values.
   void cut(const std::vector<float>& sorted);
 
   template <class Archive>
