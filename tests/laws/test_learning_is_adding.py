@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -289,3 +291,29 @@ def test_the_only_row_of_a_class_left_out_is_forgotten(name: str) -> None:
     want = model.forget(one, y[7:8]).predict_log_proba(one)
     np.testing.assert_allclose(found[:, :3], want, atol=1e-9)
     assert found[0, 3] == -np.inf
+
+
+LONELY: dict[str, tuple[Callable[[], Any], list[str]]] = {
+    "NaiveBayes": (tb.NaiveBayes, ["kind", "note"]),
+    "NaiveBayes other": (lambda: tb.NaiveBayes(unseen="other"), ["kind"]),
+    "NaiveBayes tempered": (lambda: tb.NaiveBayes(tempered=True), ["kind", "note"]),
+    "TAN": (tb.TAN, ["kind"]),
+    "KDB": (tb.KDB, ["kind"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.UnseenCategoryWarning")
+@pytest.mark.parametrize("name", LONELY)
+def test_levels_and_words_of_the_only_row_of_a_class_are_unseen_without_it(name: str) -> None:
+    """Its level is the first of the column: without it, the codes of the others must not move."""
+    make, columns = LONELY[name]
+    n = np.arange(40)
+    X = pd.DataFrame({"kind": np.array(["b", "c", "d"])[n % 3], "note": [f"some text of sort {i % 4}" for i in n]})
+    X.loc[0] = ["a", "aardvarks are rare among the sorts"]
+    y = np.where((n % 3 == 0) ^ (n % 7 == 0), "p", "q").astype(object)
+    y[0] = "lonely"
+    X = X[columns]
+    model = make().fit(X, y)
+    found = model.leave_one_out(X[:1], y[:1])
+    assert found[0, 0] == -np.inf
+    np.testing.assert_allclose(found[:, 1:], model.forget(X[:1], y[:1]).predict_log_proba(X[:1]), atol=1e-9)

@@ -163,10 +163,14 @@ class Fitted:
         ForgetError
             If the other had more of something.
         """
+        return without_forgotten(self._without(other), self)
+
+    def _without(self, other: Fitted) -> Fitted:
+        """The same; all levels keep their codes, those without rows too."""
         left = self._combined(other, -1)
         if not self.classes_fixed and (left.weight == 0).any():
             left = left.reclass(left.classes[left.weight > 0])
-        return without_forgotten(left, self)
+        return left
 
     def _combined(self, other: Fitted, sign: int) -> Fitted:
         classes = union(self.classes, other.classes)
@@ -408,7 +412,7 @@ class Fitted:
             w = None if rows.w is None else np.minimum(rows.w[i : i + 1], 1.0)
             one = replace(rows, data={j: rows_of(data, slice(i, i + 1)) for j, data in rows.data.items()}, w=w)
             row = count(replace(one, y=rows.classes_of_rows[i : i + 1]), self.terms, self.classes, self.classes_fixed)
-            less = self._combined(row, -1) if kept or self.classes_fixed else self.subtract(row)
+            less = self._combined(row, -1) if kept else self._without(row)  # the row keeps its codes
             prior[i], likelihood[i] = 0.0, 0.0
             if not less.weight.sum() > 0:
                 continue
