@@ -234,13 +234,13 @@ def machine_memory() -> int:
     return min(found)
 
 
+UNASKED_BYTES = 1 << 16  # there is always room for so little: to ask takes as long as to learn a row
 MOST_SCORES = 1e11  # rows × classes × settings compared: beyond it, hours
 
 
 def require_memory(cells: int, what: str, instead: str = "") -> None:
     """OutOfMemoryError, with the size, if so many numbers of 8 bytes are more than this machine has memory for."""
-    there = machine_memory()
-    if 8 * cells > there:
+    if 8 * cells > UNASKED_BYTES and 8 * cells > (there := machine_memory()):
         sizes = f"{8 * cells / 1e9:,.1f} GB; this machine has {there / 1e9:,.1f} GB for it"
         error = OutOfMemoryError(f"{what} needs {sizes}. {instead}".rstrip())
         error.sized = True
