@@ -251,12 +251,15 @@ def read(_app: Sphinx, page: str, source: list[str]) -> None:
 def write(_app: Sphinx, config: Config) -> None:
     """docs/generated, before the pages are looked for."""
     (GENERATED / "api").mkdir(parents=True, exist_ok=True)
-    lines = ["Every public name", "=================", "", "Each has a page of its own, from its docstring.", ""]
-    lines += ["What every classifier has", "-------------------------", "", ".. autosummary::", "   :toctree:", ""]
-    lines += [f"   {SHARED.__module__}.{SHARED.__name__}", ""]
+    lines = ["Every public name", "=================", "", "Each has a page with its parameters and an example.", ""]
+    lines += ["Methods of every classifier", "---------------------------", ""]
+    lines += [".. autosummary::", "   :toctree:", "   :nosignatures:", ""]
+    lines += [f"   ~{SHARED.__module__}.{SHARED.__name__}", ""]
+    modules = {heading: module for module, heading in inventory.PACKAGES.items()}
     for heading, names in inventory.groups().items():
-        lines += [heading, "-" * len(heading), "", ".. autosummary::", "   :toctree:", ""]
-        lines += [*(f"   {name}" for name in names), ""]
+        lines += [heading, "-" * len(heading), "", f"In ``{modules.get(heading, 'tallybayes')}``:", ""]
+        lines += [".. autosummary::", "   :toctree:", "   :nosignatures:", ""]
+        lines += [*(f"   ~{name}" for name in names), ""]
     (GENERATED / "api" / "index.rst").write_text("\n".join(lines), encoding="utf-8")
     for path, name in BESIDES.items():
         text = (ROOT / path).read_text(encoding="utf-8")

@@ -20,20 +20,20 @@ CONTENTS = ("index", "guide", "explanation", "reference", "zh/index")  # pages w
 ROW = re.compile(r"^\| *\[[^\]]+\]\(([\w./-]+)\.md\)", re.MULTILINE)
 OWN = ("Classifiers", "Around a classifier", "Functions", "Results")
 PACKAGES = {  # besides tallybayes itself: their __all__, or all that they define
-    "tallybayes.plots": "Pictures",
+    "tallybayes.plots": "Plots",
     "tallybayes.evaluation": "Evaluation",
     "tallybayes.explain": "Explanations",
     "tallybayes.decision": "Decision theory",
     "tallybayes.io": "Model files",
-    "tallybayes.data": "Columns of a table",
+    "tallybayes.data": "Schema",
     "tallybayes.distributions": "Distributions",
-    "tallybayes.engines": "Rows that are elsewhere",
+    "tallybayes.engines": "Row sources",
     "tallybayes.engines.sql": "Databases",
     "tallybayes.engines.spark_ml": "Spark pipelines",
     "tallybayes.export": "Export",
     "tallybayes.export.mlflow": "MLflow",
     "tallybayes.reports": "Reports",
-    "tallybayes.datasets": "Data",
+    "tallybayes.datasets": "Datasets",
     "tallybayes.errors": "Errors and warnings",
 }
 
@@ -102,11 +102,12 @@ def members(thing: type, shared: type) -> dict[str, object]:
 
 def errors() -> str:
     """A table of the errors and warnings, from their docstrings: what happened, and below it what to do."""
-    rows = ["| name | also a | when | what to do |", "|---|---|---|---|"]
+    rows = ["| name | when | what to do | also a |", "|---|---|---|---|"]
     for name, thing in _defined("tallybayes.errors"):
         when, _, then = (inspect.getdoc(thing) or "").split("\n\nParameters")[0].partition("\n\n")
-        bases = ", ".join(f"`{base.__name__}`" for base in getattr(thing, "__bases__", ()) if base is not Exception)
-        rows.append(f"| `{name}` | {bases} | {' '.join(when.split())} | {' '.join(then.split())} |")
+        above = [base.__name__ for base in getattr(thing, "__bases__", ())]
+        bases = ", ".join(f"`{base}`" for base in above if base not in ("Exception", "TallybayesError"))
+        rows.append(f"| `{name}` | {' '.join(when.split())} | {' '.join(then.split())} | {bases} |")
     return "\n".join(rows)
 
 
