@@ -17,8 +17,8 @@ import pytest
 import tallybayes as tb
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.reports import effects, page, performance, pictures, predicted_rows, report, slices, verdict
-from tallybayes.reports.controls import usual_values
-from tallybayes.reports.html import share
+from tallybayes.reports.controls import interval_order, usual_values
+from tallybayes.reports.html import level, number, share
 from tests.every_estimator import ESTIMATORS, LEARNED, labels, mixed
 
 EVERY = {**ESTIMATORS, **LEARNED}
@@ -77,7 +77,7 @@ def test_figures_are_those_of_evaluate() -> None:
     said = text_of(report(model, X[1::2], y[1::2]).html)
     accuracy = (model.predict(X[1::2]) == y[1::2]).mean()
     assert f"this model {accuracy:.4f} ±" in said
-    assert "logistic regression, 5-fold cross-validated on these rows" in said
+    assert "logistic regression, 5-fold cross-validated on these rows, " in said
     assert "not the rows that the model learned" in said
     assert "the prior alone 0.5000 ± 0.0500" in said
 
@@ -272,9 +272,10 @@ def test_the_baseline_learns_the_training_rows() -> None:
     codes = np.searchsorted(model.classes_, y)
     by_hand = Logistic(model.schema_).fit(X[:300], codes[:300]).predict_log_proba(X[300:])
     loss = -by_hand[np.arange(100), codes[300:]].mean()
-    found = re.search(r"logistic regression, fitted on the 300 training rows [\d.]+ ± [\d.]+ ([\d.]+) ±", said)
+    found = re.search(r"logistic regression [\d.]+ ± [\d.]+ ([\d.]+) ±", said)
     assert found is not None
     assert float(found[1]) == pytest.approx(loss, abs=6e-5)
+    assert "Logistic regression was fitted on the 300 training rows." in said
     assert "cross-validated" not in said
     assert "left out" in text_of(report(model, X[300:], y[300:], baseline=False).html)
     with pytest.raises(OptionError, match=r"\(X, y\)"):
@@ -290,7 +291,7 @@ def test_the_verdict() -> None:
     model = tb.BayesClassifier().fit(X[:300], y[:300])
     said = text_of(report(model, X[300:], y[300:]).html)
     p = model.predict_proba(X[300:])
-    assert "Predicts risk (2 classes) from 3 columns. Learned from 300 rows; judged on 100 rows." in said
+    assert "Predicts risk (2 classes) from 3 columns. Trained on 300 rows, evaluated on 100 rows." in said
     assert f"AUC {roc_auc_score(y[300:] == 'good', p[:, 1]):.3f} " in said
     assert f"Log-loss {log_loss(y[300:], p):.3f} " in said
     assert "Assumptions of this model" not in said
@@ -302,7 +303,7 @@ def test_a_model_that_loses_is_told_so() -> None:
     model = tb.NaiveBayes().fit(X, np.where(y == "good", "bad", "good"))  # everything the wrong way round
     said = text_of(report(model, X[:120], y[:120]).html)
     assert "Warning: the prior alone, which looks at no column, has a lower log-loss" in said
-    assert "Warning: logistic regression" in said
+    assert re.search(r"Warning: logistic regression, .+?, has a lower log-loss, .+? more often: [\d.]+% against", said)
     assert "than guessing the largest class" in said
     assert "Overconfident by" in said
 
@@ -399,3 +400,37 @@ def test_whole_numbers_and_days_are_called_what_they_are() -> None:
 
 def test_only_all_is_a_hundred_per_cent() -> None:
     assert [*map(share, (0.0, 0.004, 0.5, 0.996, 1.0))] == ["0%", "<1%", "50%", ">99%", "100%"]
+
+
+def test_numbers_and_levels_as_people_write_them() -> None:
+    assert [number(v) for v in (2022.0, 15945.0, -0.25, -0.0)] == ["2022", "15,945", "\u22120.25", "0"]
+    assert [level(v) for v in ("a", "", " ", 0)] == ["a", "(empty)", "(empty)", "0"]
+    values = 1000 + np.arange(50) / 1000
+    X = pd.DataFrame({"narrow": values, "note": ["", "late"] * 25})
+    y = list("ab") * 25
+    model = tb.NaiveBayes(schema={"note": "categorical"}).fit(X, y)
+    judged = predicted_rows.judge(model, X, y)
+    assert len(set(slices.grouped(judged, 0)[1])) == 6  # five intervals that can be told apart, and missing
+    assert slices.grouped(judged, 1)[1][:2] == ["(empty)", "late"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "rising"),
+    [
+        (["no account", "0<=X<200", ">=200", "<0"], ["<0", "0<=X<200", ">=200", "no account"]),
+        (["over 30", "10 to 30", "under 10"], ["under 10", "10 to 30", "over 30"]),
+        (["[10, 20)", "[0, 10)", "20+"], ["[0, 10)", "[10, 20)", "20+"]),
+        (["100-199", "5-9", "-5-0"], ["-5-0", "5-9", "100-199"]),
+        (["red", "blue", "<3"], ["red", "blue", "<3"]),
+    ],
+)
+def test_intervals_are_in_their_order(levels: list[str], rising: list[str]) -> None:
+    assert [levels[i] for i in interval_order(levels)] == rising
+
+
+def test_labels_break_between_words() -> None:
+    assert pictures.label_lines("short", 120) == ["short"]
+    assert pictures.label_lines("critical/other existing credit", 120) == ["critical/other", "existing credit"]
+    assert pictures.label_lines("installment_commitment", 120) == ["installment_", "commitment"]
+    assert pictures.label_lines("a" * 40, 70)[0].endswith("…")
+    assert len(pictures.label_lines("one two three four five six seven eight nine", 70)) == 2

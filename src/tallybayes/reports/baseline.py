@@ -23,12 +23,16 @@ IMPOSSIBLE = -745.0  # log P of a class that it never saw
 
 
 class Baseline(NamedTuple):
-    """log P(class | x) of the first rows; its name says what it learned from. None: `note` says why not."""
+    """log P(class | x) of the first rows; `how` says what it learned from. None: `note` says why not."""
 
     log_proba: Floats | None
-    name: str = ""
+    how: str = ""
     note: str = ""
-    fair: bool = True  # it learned the rows that the model learned
+
+    @property
+    def named(self) -> str:
+        """What a sentence calls it."""
+        return f"logistic regression, {self.how}"
 
 
 def logistic(rows: Judged, model: ReportedModel, train: object) -> Baseline:
@@ -68,7 +72,8 @@ def _on_training_rows(rows: Judged, model: ReportedModel, X: Any, y: Any, most: 
     out[:, baseline.classes_] = baseline.predict_log_proba(rows.X)
     step()
     some = f"{len(keep):,} of the {n:,}" if len(keep) < n else f"the {n:,}"
-    return Baseline(out, f"logistic regression, fitted on {some} training rows")
+    how = f"fitted on {some} training rows"
+    return Baseline(out, how, f"Logistic regression was {how}.")
 
 
 def _cross_validated(rows: Judged, model: ReportedModel, most: int) -> Baseline:
@@ -92,7 +97,7 @@ def _cross_validated(rows: Judged, model: ReportedModel, most: int) -> Baseline:
         f"Logistic regression learned the other folds of the rows of this report{some}, not the rows that the model "
         "learned: with fewer of them it looks worse than it is. report(…, train=(X, y)) fits it on the training rows."
     )
-    return Baseline(out, f"logistic regression, {FOLDS}-fold cross-validated on these rows", note, fair=False)
+    return Baseline(out, f"{FOLDS}-fold cross-validated on these rows", note)
 
 
 def _filled(n: int, classes: int) -> Array:

@@ -7,6 +7,8 @@ of rows drawn from the model.
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +21,11 @@ from tallybayes.model.forgotten_levels import level_weights
 from tallybayes.utils.array_types import Array
 
 DRAWN = 1000  # rows
+_NUMBER = r"[-+]?\d+(?:\.\d+)?"
+INTERVAL = re.compile(
+    rf"(?:<=?|≤|under|below)\s*(?P<below>{_NUMBER})|(?:>=?|≥|over|above)\s*(?P<above>{_NUMBER})|(?P<least>{_NUMBER})\+"
+    rf"|[\[(]?(?P<from>{_NUMBER})\s*(?:-|–|to|,|\.\.|<=?\s*\w+\s*<=?)\s*(?:{_NUMBER}|inf)[\])]?"
+)
 
 
 class Slider(NamedTuple):
@@ -85,6 +92,26 @@ def usual_level(size: int, drawn: Array | None, usual: float | None) -> int | No
         return int(usual)
     codes = np.empty(0, int) if drawn is None else drawn[(drawn >= 0) & (drawn < size)].astype(int)
     return int(np.bincount(codes).argmax()) if len(codes) else None
+
+
+def interval_order(levels: Sequence[object]) -> list[int]:
+    """The places of levels: if half of them are intervals ("<0", "0 to 10", "[10, 20)", "20+"), first and rising."""
+    bounds = [_lower_bound(str(v)) for v in levels]
+    known = [i for i, low in enumerate(bounds) if low is not None]
+    if 2 * len(known) < len(bounds) or len(known) < 2:
+        return list(range(len(bounds)))
+    return sorted(range(len(bounds)), key=lambda i: (bounds[i] is None, bounds[i] or (0.0, 0)))
+
+
+def _lower_bound(text: str) -> tuple[float, int] | None:
+    """Where an interval begins; what lies above a bound comes after what begins there."""
+    found = INTERVAL.fullmatch(text.strip())
+    if found is None:
+        return None
+    if found["below"] is not None:
+        return -math.inf, 0
+    low = found["above"] or found["least"] or found["from"]
+    return float(low), int(found["above"] is not None)
 
 
 def plain_value(value: object) -> Json:

@@ -14,11 +14,11 @@ if (facts.thresholds) {
     costs.forEach((c, i) => {
       if (c <= least + 1e-9 && (best < 0 || Math.abs(i / last - theory) < Math.abs(best / last - theory))) best = i;
     });
-    const per = (i) => Number((costs[i] / n).toPrecision(4));
+    const per = (i) => ((100 * costs[i]) / n).toFixed(2);
     at("cost-said").textContent =
       "A false negative costs as much as " + several(Number(ratio.toPrecision(3)), "false positive") + ". By the probabilities the threshold is " + theory.toFixed(3) +
-      ", which costs " + per(Math.round(theory * last)) + " per row. Best on these rows is " + (best / last).toFixed(2) + ": " + several(missed[best], "false negative") +
-      " and " + several(alarms[best], "false positive") + " cost " + per(best) + " per row. A threshold of 0.5 costs " + per(Math.round(last / 2)) + ".";
+      ", which costs " + per(Math.round(theory * last)) + " per 100 rows, in false positives. Best on these rows is " + (best / last).toFixed(2) + ": " + several(missed[best], "false negative") +
+      " and " + several(alarms[best], "false positive") + " cost " + per(best) + ". A threshold of 0.5 costs " + per(Math.round(last / 2)) + ".";
   };
   at("cost-ratio").addEventListener("input", tell);
   at("cost-class").addEventListener("input", tell);

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tallybayes.reports import pictures
-from tallybayes.reports.html import Markup, tag
+from tallybayes.reports.html import Markup, apart, tag
 from tallybayes.reports.predicted_rows import Judged
 from tallybayes.reports.verdict import auc
 from tallybayes.utils.array_types import Floats
@@ -49,7 +49,7 @@ def section(rows: Judged, classes: Sequence[object]) -> Markup | None:
         _figure(
             "Precision–recall",
             pictures.lines(recall, "recall", "precision", "Precision–recall curve", share),
-            "Dashed: precision of chance." if share else "",
+            f"Dashed: the share of {apart(names[0])}, the precision of chance." if share else "",
         ),
         _figure(
             "Cumulative gains (lift)",
@@ -80,7 +80,7 @@ def _figure(head: str, picture: Markup, note: str) -> Markup:
 
 def _lift(curve: tuple[Floats, Floats], name: str) -> str:
     found = float(np.interp(0.1, *curve))
-    return f"The tenth of the rows that it finds most likely holds {found:.0%} of {name} (lift {found / 0.1:.1f})."
+    return f"The 10% of rows with the highest probability hold {found:.0%} of {apart(name)} (lift {found / 0.1:.1f})."
 
 
 def _thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ values are its most telling words, each a text of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import zip_longest
 from math import isfinite
 from typing import Any
@@ -18,15 +19,17 @@ from tallybayes.data.expansion import LABELS
 from tallybayes.errors import TallybayesError
 from tallybayes.evaluation.leaderboard import rows_of
 from tallybayes.reports import pictures
-from tallybayes.reports.html import Child, Markup, apart, number, share, shorten, table, tag
+from tallybayes.reports.controls import interval_order
+from tallybayes.reports.html import Child, Markup, apart, level, number, share, shorten, table, tag
 from tallybayes.reports.learned import ReportedModel
-from tallybayes.reports.predicted_rows import Judged, as_day, shown_names
+from tallybayes.reports.predicted_rows import Judged, as_day, shown_kind, shown_names
 from tallybayes.utils.array_types import Array, Floats
 
 MOST_COLUMNS = 24
 MOST_LEVELS = 10
 MOST_WORDS = 16
 MOST_CLASSES = 6  # that have a curve: the most frequent
+BROAD = 24  # characters of all classes from which their table takes the room of two cards
 GRID = 48
 CURVE_BINS = 20  # of a number with more distinct values
 LEAST_ROWS = 5  # of a bin
@@ -59,6 +62,7 @@ def section(
         words = {} if found is None else {j: found[j] for j in texts}
         found = _of_rows(model, rows, {j: values for j, values in asked.items() if j not in texts})
         found = None if found is None else found | words
+    shown = [classes[k] for k in drawn_classes]
     cards = []
     for j in which:
         name = names[j]
@@ -71,16 +75,16 @@ def section(
             if j in texts:  # words that speak for one class, then those that speak for the other
                 by = np.argsort(-evidence[:, -1], kind="stable")
                 values, evidence = [values[i] for i in by], evidence[by]
-            shown = [classes[k] for k in drawn_classes]
             evidence = evidence[:, drawn_classes]
             body = (
                 _curve(name, values, evidence, seen.get(j), name in days)
                 if _numeric(values)
                 else _bars(name, values, evidence, shown, often)
             )
-        alone = "; a text of one word" if j in texts else ""
-        about = tag("p", f"{schema.kinds[j]}; {shares[j]}{alone}", class_="note")
-        cards.append(tag("article", tag("h3", name), about, body, class_="card"))
+        alone = "; the evidence of single words" if j in texts else ""
+        about = tag("p", f"{shown_kind(schema.kinds[j])}; {shares[j]}{alone}", class_="note")
+        broad = str(body).startswith("<div") and sum(map(len, shown)) > BROAD
+        cards.append(tag("article", tag("h3", name), about, body, class_="card broad" if broad else "card"))
     of = f" These are the {len(which)} most informative columns of {schema.d}." if schema.d > len(which) else ""
     single = f" Above 0 it speaks for {apart(classes[-1])}, below 0 against it." if len(classes) == 2 else ""
     keys = [tag("li", tag("span", class_=f"key k{i}"), classes[k]) for i, k in enumerate(drawn_classes)]
@@ -185,7 +189,9 @@ def _grid(model: ReportedModel, j: int, seen: dict[int, Floats], counts: dict[in
     if counts.get(j):
         levels = sorted((v for v in levels if counts[j].get(v)), key=lambda v: -counts[j][v])
     levels = levels[:MOST_LEVELS]
-    return sorted(levels, key=float) if all(map(_reads_as_number, levels)) else levels
+    if all(map(_reads_as_number, levels)):
+        return sorted(levels, key=float)
+    return [levels[i] for i in interval_order(levels)]
 
 
 def _reads_as_number(level: object) -> bool:
@@ -227,14 +233,14 @@ def _log_odds(p: Floats) -> Floats:
 
 def _curve(name: str, values: list[Any], evidence: Floats, seen: Floats | None, is_day: bool) -> Child:
     is_whole = seen is not None and bool(np.all(seen == np.round(seen)))
-    write = as_day if is_day else _whole if is_whole else _short
+    write = as_day if is_day else _whole if is_whole else partial(number, digits=3)
     return tag("figure", pictures.effect(np.array(values), evidence.T, seen, name, write))
 
 
 def _bars(name: str, values: list[Any], evidence: Floats, classes: list[str], counts: dict[object, int]) -> Child:
     total = sum(counts.values())
     often = [counts.get(v, 0) / total if total else None for v in values]
-    labels = [shorten(str(v), 40) for v in values]
+    labels = [shorten(level(v), 40) for v in values]
     if len(classes) == 1:
         return tag("figure", pictures.evidence_bars(labels, evidence[:, -1], often, name))
     lines = [
@@ -245,13 +251,10 @@ def _bars(name: str, values: list[Any], evidence: Floats, classes: list[str], co
 
 
 def _whole(v: float) -> str:
-    return f"{v:,.0f}"
-
-
-def _short(v: float) -> str:
-    return number(v, 3)
+    return number(round(v)) if abs(v) < 1e12 else number(v)
 
 
 def _heat(v: float) -> Child:
     shade = 0 if abs(v) < 0.1 else 1 + min(3, int(abs(v)))
-    return tag("span", f"{v:+.1f}", class_=f"heat {'h' if v > 0 else 'g'}{shade}")
+    text = f"{v:+.1f}".replace("-", "\u2212") if abs(v) >= 0.05 else "0.0"
+    return tag("span", text, class_=f"heat {'h' if v > 0 else 'g'}{shade}")

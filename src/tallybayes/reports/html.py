@@ -71,8 +71,17 @@ def share(value: float) -> str:
 
 
 def number(value: float, digits: int = 5) -> str:
-    """A number in so many digits, as people write it."""
-    return f"{value:,.0f}" if 10 ** (digits - 1) <= abs(value) < 1e12 else f"{value:.{digits}g}"
+    """A number in so many digits, whole numbers in all of theirs; a comma from 10,000 on, so that years have none."""
+    if abs(value) < 1e12 and (value == round(value) or abs(value) >= 10 ** (digits - 1)):
+        text = f"{value + 0.0:{',' if abs(value) >= 1e4 else ''}.0f}"
+    else:
+        text = f"{value:.{digits}g}"
+    return text.replace("-", "\u2212")
+
+
+def level(value: object) -> str:
+    """A value of a category; one that would not be seen is named."""
+    return str(value) if str(value).strip() else "(empty)"
 
 
 def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, numeric: Sequence[int] = ()) -> Markup:

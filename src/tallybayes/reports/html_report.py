@@ -37,7 +37,7 @@ SECTIONS = (
     ("slices", "Slices"),
     ("rows", "Rows"),
     ("columns", "Information"),
-    ("learned", "Columns"),
+    ("learned", "Effects"),
     ("associations", "Associations"),
     ("table", "Table"),
     ("assumptions", "Assumptions"),
@@ -284,9 +284,14 @@ def _whole(title: str, parts: Sequence[Child], facts: dict[str, Json], connect: 
         for id_, name in SECTIONS
         if any(f'id="{id_}"' in str(p) for p in parts)
     ]
+    judged = any('id="verdict"' in str(p) for p in parts)  # the verdict names the version
     body = [
         tag("a", "Skip to the content", href="#content", class_="skip"),
-        tag("header", tag("h1", title), tag("p", f"Made by tallybayes {__version__}.", class_="note")),
+        tag(
+            "header",
+            tag("h1", title),
+            None if judged else tag("p", f"Made by tallybayes {__version__}.", class_="note"),
+        ),
         tag("nav", tag("ul", links), aria_label="Sections") if len(links) > 1 else None,
         tag("main", *parts, id="content"),
     ]

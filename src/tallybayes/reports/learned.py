@@ -53,7 +53,11 @@ def overview(fitted: Fitted, prior: Sequence[float]) -> Markup:
 def shares(ranking: FeatureRanking) -> list[str]:
     """The information of each column about the class, as a share of the entropy of the class."""
     whole = abs(ranking.entropy) or 1.0
-    return [f"{max(v, 0.0) / whole:.1%} of the uncertainty" for v in ranking.information.tolist()]
+    return [f"{_percent(v / whole)} of the uncertainty" for v in ranking.information.tolist()]
+
+
+def _percent(value: float) -> str:
+    return f"{value:.1%}" if value >= 0.001 else "<0.1%"
 
 
 def ranking_section(ranking: FeatureRanking, names: Sequence[str]) -> Markup:

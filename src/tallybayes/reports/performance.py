@@ -15,7 +15,7 @@ from tallybayes.model.predictor import Predictor
 from tallybayes.model.term import Term
 from tallybayes.reports import pictures
 from tallybayes.reports.baseline import Baseline
-from tallybayes.reports.html import Child, Markup, apart, number, share, shorten, table, tag
+from tallybayes.reports.html import WRAPPED, Child, Markup, apart, level, number, share, shorten, table, tag
 from tallybayes.reports.predicted_rows import Judged, as_day
 from tallybayes.reports.whatif import row_of
 from tallybayes.utils.array_types import Array, Floats
@@ -45,7 +45,7 @@ def quality_section(rows: Judged, prior: Floats, baseline: Baseline) -> Markup:
         lines.append(("this model, on the rows that it learned (too optimistic)", *_scores(rows.y, rows.as_learned)))
     lines.append(("the prior alone", *_scores(rows.y, prior)))
     if baseline.log_proba is not None:
-        lines.append((baseline.name, *_scores(rows.y[: len(baseline.log_proba)], baseline.log_proba)))
+        lines.append(("logistic regression", *_scores(rows.y[: len(baseline.log_proba)], baseline.log_proba)))
     return tag(
         "section",
         tag("h2", "Performance", id="quality"),
@@ -188,8 +188,8 @@ def cost_section(found: Json, classes: Sequence[object]) -> Markup:
                 f"{ratio:g}",
                 f"{1 / (1 + ratio):.3f}",
                 f"{t:.2f}",
-                f"{cost / found['n']:.4g}",
-                f"{usual / found['n']:.4g}",
+                f"{100 * cost / found['n']:.2f}",
+                f"{100 * usual / found['n']:.2f}",
             )
         )
     slider = tag(
@@ -208,9 +208,9 @@ def cost_section(found: Json, classes: Sequence[object]) -> Markup:
         tag("p", tag("label", "A false negative costs as many false positives as … ", slider)),
         tag("p", "", id="cost-said", role="status", aria_live="polite"),
         table(
-            ("cost ratio", "threshold by the probabilities", "best on these rows", "its cost per row", "cost at 0.5"),
+            ("cost ratio", "threshold by the probabilities", "best on these rows", "its cost", "cost at 0.5"),
             lines,
-            f"Predicting {apart(classes[first])}",
+            f"Predicting {apart(classes[first])}: thresholds, and their costs per 100 rows in false positives",
             numeric=(0, 1, 2, 3, 4),
         ),
     )
@@ -301,7 +301,9 @@ def rows_section(
         cells = [_shown(values[j], names[j] in days) for j in which]
         sure = math.exp(rows.log_proba[each["row"], best])
         text = f"{shorten(apart(classes[best]), 40)}\u00a0({share(sure)})"
-        wrong = tag("span", text, class_=None if best == each["y"] else "wrong")
+        kind = ["wrong"] if best != each["y"] else []
+        kind += ["short"] if len(text) <= WRAPPED else []
+        wrong = tag("span", text, class_=" ".join(kind) or None)
         lines.append(
             (
                 tag("span", try_it if playable and each["short"] else None, f" {each['row']}", class_="row-name"),
@@ -346,4 +348,4 @@ def rows_section(
 def _shown(value: object, is_day: bool) -> str:
     if isinstance(value, float):
         return as_day(value) if is_day else number(value)
-    return "?" if value is None else str(value)
+    return "?" if value is None else level(value)

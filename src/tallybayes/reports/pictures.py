@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from unicodedata import east_asian_width
 
@@ -26,24 +27,53 @@ def fitted_label(text: str, pixels: float) -> str:
     return f"{text[:kept]}…"
 
 
+def label_lines(text: str, pixels: float) -> list[str]:
+    """A label in one line, or in two that break after a space, underscore, slash or hyphen; what is longer is cut."""
+    if fitted_label(text, pixels) == text:
+        return [text]
+    words = re.findall(r"[^ _/-]*[ _/-]*", text)
+    first = ""
+    for k, word in enumerate(words):
+        if fitted_label(first + word.rstrip(), pixels) != first + word.rstrip():
+            rest = "".join(words[k:])
+            return [first.rstrip(), fitted_label(rest, pixels)] if first else [fitted_label(text, pixels)]
+        first += word
+    return [text]
+
+
+def _label(text: str, pixels: float, x: float, y: float) -> Markup:
+    """A label that ends at x, its middle at height y."""
+    found = label_lines(text, pixels)
+    spans = [tag("tspan", line, x=x, y=y + 4 + 13 * k - 6.5 * (len(found) - 1)) for k, line in enumerate(found)]
+    return tag("text", tag("title", text), spans, text_anchor="end")
+
+
+def _places(names: Sequence[str], pixels: float) -> tuple[list[int], int]:
+    """The top of the line of each bar, and where the last ends; labels of two lines take more room."""
+    tall = [BAR + 8 if len(label_lines(name, pixels)) > 1 else BAR for name in names]
+    return [6 + sum(tall[:i]) for i in range(len(tall))], 6 + sum(tall)
+
+
 def bars(names: Sequence[str], values: Sequence[float], errors: Sequence[float], unit: str, title: str) -> Markup:
     """Horizontal bars with whiskers. title: what a screen reader says of it."""
     most = max([v + e for v, e in zip(values, errors, strict=True)], default=0.0) or 1.0
     left, right = 160, 50
     scale = (WIDTH - left - right) / most
     lines = []
-    for i, (name, value, error) in enumerate(zip(names, values, errors, strict=True)):
-        y = 6 + i * BAR
+    tops, bottom = _places(names, left - 10)
+    ends = [*tops[1:], bottom]
+    for name, value, error, y0, y1 in zip(names, values, errors, tops, ends, strict=True):
+        y = (y0 + y1 - BAR) / 2
         end = left + value * scale
         lines += [
-            tag("text", fitted_label(name, left - 10), tag("title", name), x=left - 8, y=y + 13, text_anchor="end"),
+            _label(name, left - 10, left - 8, y + 9.5),
             tag("rect", x=left, y=y + 2, width=round(max(value * scale, 0.5), 2), height=BAR - 9, rx=2, class_="mark"),
             tag("text", f"{value:.1f}{unit}", x=round(end + error * scale + 6, 2), y=y + 13, class_="soft"),
         ]
         if error > 0:
             low, high = end - error * scale, end + error * scale
             lines.append(tag("line", x1=round(low, 2), x2=round(high, 2), y1=y + 9, y2=y + 9, class_="whisker"))
-    return drawing(WIDTH, 12 + len(names) * BAR, title, lines)
+    return drawing(WIDTH, bottom + 6, title, lines)
 
 
 def calibration(said: Floats, true: Floats, error: Floats, n: Floats) -> Markup:
@@ -184,10 +214,12 @@ def evidence_bars(names: Sequence[str], values: Floats, often: Sequence[float | 
     top = max(1.0, float(np.abs(values).max()) if len(values) else 1.0)
     middle, scale = (left + width - right) / 2, (width - left - right) / 2 / top
     parts = []
-    for i, (label, v, part) in enumerate(zip(names, values.tolist(), often, strict=True)):
-        y = 4 + i * BAR
+    tops, bottom = _places(names, left - 8)
+    ends = [*tops[1:], bottom]
+    for label, v, part, y0, y1 in zip(names, values.tolist(), often, tops, ends, strict=True):
+        y = (y0 + y1 - BAR) / 2
         parts += [
-            tag("text", fitted_label(label, left - 8), tag("title", label), x=left - 6, y=y + 14, text_anchor="end"),
+            _label(label, left - 8, left - 6, y + 10.5),
             tag(
                 "rect",
                 x=round(min(middle, middle + v * scale), 1),
@@ -199,7 +231,6 @@ def evidence_bars(names: Sequence[str], values: Floats, often: Sequence[float | 
             ),
             tag("text", "" if part is None else share(part), x=width - 4, y=y + 14, text_anchor="end", class_="soft"),
         ]
-    bottom = 8 + len(names) * BAR
     parts += [
         tag("line", x1=middle, x2=middle, y1=2, y2=bottom, class_="axis"),
         tag("text", f"\u2212{top:.1f}", x=left, y=bottom + 14, class_="soft"),

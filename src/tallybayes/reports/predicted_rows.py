@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import ForgetError, LabelError, OptionError, listing
 from tallybayes.evaluation.leaderboard import rows_of
-from tallybayes.reports.html import Markup, apart, number, share, shorten, table, tag
+from tallybayes.reports.html import Markup, apart, level, number, share, shorten, table, tag
 from tallybayes.reports.learned import ReportedModel
 from tallybayes.utils.array_types import Array, Floats
 
@@ -118,9 +119,9 @@ def facts_section(rows: Judged, model: ReportedModel) -> Markup:
         lines.append(
             (
                 names[j],
-                schema.kinds[j],
+                shown_kind(schema.kinds[j]),
                 f"{missing:,} ({missing / rows.n:.1%})" if missing else "none",
-                *_range(there, names[j] in days),
+                *(_lengths(there) if schema.kinds[j] == "text" else _range(there, names[j] in days)),
             )
         )
     more = f" Of {schema.d} columns the first 200." if schema.d > 200 else ""
@@ -162,6 +163,19 @@ def as_day(value: float) -> str:
     return str(np.datetime64(math.floor(value), "D")) if abs(value) < 1e9 else number(value)
 
 
+def shown_kind(kind: str) -> str:
+    """A kind of column as people call it."""
+    return "numeric" if kind == "real" else kind
+
+
+def _lengths(there: Sequence[object]) -> tuple[str, str]:
+    """How many different texts, and how long they are."""
+    if not there:
+        return "0", "all missing"
+    low, middle, high = np.quantile([len(str(v).split()) for v in there], [0, 0.5, 1])
+    return f"{len(set(there)):,}", f"{number(low)} … {number(middle)} … {number(high)} words"
+
+
 def _range(there: Sequence[object], are_days: bool) -> tuple[str, str]:
     """How many different values, and which."""
     if not there:
@@ -169,9 +183,10 @@ def _range(there: Sequence[object], are_days: bool) -> tuple[str, str]:
     if all(map(is_number, there)):
         x = np.array(there, dtype=float)
         low, middle, high = np.quantile(x, [0, 0.5, 1])
-        return f"{len(np.unique(x)):,}", " … ".join(map(as_day if are_days else number, (low, middle, high)))
+        write = as_day if are_days else partial(number, digits=4)
+        return f"{len(np.unique(x)):,}", " … ".join(map(write, (low, middle, high)))
     counts = Counter(there)
-    shown = ", ".join(f"{apart(shorten(str(v), LEVEL))} ({share(c / len(there))})" for v, c in counts.most_common(4))
+    shown = ", ".join(f"{apart(shorten(level(v), LEVEL))} ({share(c / len(there))})" for v, c in counts.most_common(4))
     return f"{len(counts):,}", shown + (", …" if len(counts) > 4 else "")
 
 

@@ -2,10 +2,11 @@
 
 if (at("search")) {
   const lines = [...document.querySelectorAll("#row-table tbody tr")];
-  const texts = lines.map((line) => line.textContent.toLowerCase() + (line.querySelector(".wrong") ? " wrong" : " right"));
+  const plain = (text) => text.replaceAll("\u2212", "-"); // what is typed for a minus
+  const texts = lines.map((line) => plain(line.textContent).toLowerCase() + (line.querySelector(".wrong") ? " wrong" : " right"));
   const first = 10; // shown without a search
   const show = () => {
-    const wanted = at("search").value.toLowerCase().trim();
+    const wanted = plain(at("search").value).toLowerCase().trim();
     let found = 0;
     lines.forEach((line, i) => {
       const fits = texts[i].includes(wanted);

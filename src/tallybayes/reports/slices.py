@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from tallybayes.reports.html import Child, Markup, number, shorten, table, tag
+from tallybayes.reports.html import Child, Markup, level, number, shorten, table, tag
 from tallybayes.reports.predicted_rows import Judged, as_day, is_number
 from tallybayes.utils.array_types import Array
 
@@ -27,7 +28,7 @@ def grouped(rows: Judged, j: int, is_day: bool = False) -> tuple[Array, list[str
     if there and all(map(is_number, there)):
         x = np.array([0.0 if g else float(v) for v, g in zip(values, gone, strict=True)])
         distinct = np.unique(x[~gone])
-        write = as_day if is_day else number
+        write = as_day if is_day else partial(number, digits=_digits(distinct))
         if len(distinct) <= LEVELS:
             codes, names = np.searchsorted(distinct, x), [write(float(v)) for v in distinct]
         else:
@@ -41,9 +42,15 @@ def grouped(rows: Judged, j: int, is_day: bool = False) -> tuple[Array, list[str
         common = [v for v, _ in Counter(there).most_common(LEVELS)]
         place = {v: i for i, v in enumerate(common)}
         codes = np.array([0 if g else place.get(v, len(common)) for v, g in zip(values, gone, strict=True)])
-        names = [shorten(str(v), 60) for v in common] + ["all other values"]
+        names = [shorten(level(v), 60) for v in common] + ["all other values"]
     codes = np.where(gone, len(names), codes)
     return codes, [*names, "missing"]
+
+
+def _digits(distinct: Array) -> int:
+    """Digits that tell the intervals of these numbers apart."""
+    width, most = float(np.ptp(distinct)), float(np.abs(distinct).max())
+    return 3 + max(0, int(np.log10(most / width))) if width > 0 and np.isfinite(most / width) else 5
 
 
 def slices_section(rows: Judged, names: Sequence[str], order: Sequence[int], days: set[str]) -> Markup | None:
@@ -91,7 +98,7 @@ def _bar(share: float, most: float, usual: float) -> Child:
         "svg",
         tag("rect", x=0, y=1, width=max(width, 1), height=10, rx=2, class_="bad"),
         tag("line", x1=mark, x2=mark, y1=0, y2=12, class_="ideal"),
-        viewbox="0 0 100 12", width=100, height=12, aria_hidden="true",
+        viewbox="0 0 100 12", width=100, height=12, class_="share-bar", aria_hidden="true",
     )  # fmt: skip
     return tag("span", picture, f" {share:.1%}", class_="inline-bar")
 

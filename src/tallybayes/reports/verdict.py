@@ -64,8 +64,8 @@ def _what(rows: Judged, fitted: Fitted, target: str | None) -> str:
     judged = f"{rows.n:,} of {rows.of:,}" if rows.n < rows.of else f"{rows.n:,}"
     how = ", each predicted by leave-one-out" if rows.left_out else ""
     return (
-        f"{named} ({K:,} classes) from {columns_of(fitted.schema)}. Learned from {learned:,.10g} rows; "
-        f"judged on {judged} rows{how}. {date}, tallybayes {__version__}."
+        f"{named} ({K:,} classes) from {columns_of(fitted.schema)}. Trained on {learned:,.10g} rows, "
+        f"evaluated on {judged} rows{how}. {date}, tallybayes {__version__}."
     )
 
 
@@ -84,12 +84,14 @@ def _warnings(rows: Judged, prior: Floats, baseline: Baseline, right: float, gue
     own = _losses(rows.y, rows.log_proba)
     if right < guess:
         out.append(f"Warning: it is right less often ({right:.1%}) than guessing the largest class ({guess:.1%}).")
-    for name, other in (("the prior alone, which looks at no column,", prior), (baseline.name, baseline.log_proba)):
+    beside = ("the prior alone, which looks at no column,", prior), (f"{baseline.named},", baseline.log_proba)
+    for name, other in beside:
         if other is None:
             continue
         mean, error = _more(own, rows.y, other)
         if mean > 0:
-            out.append(f"Warning: {name} has a lower log-loss, by {_by(mean, error)}.")
+            more = _right_more_often(rows, other)
+            out.append(f"Warning: {name} has a lower log-loss, by {_by(mean, error)}{more}.")
     if rows.left_out:
         out.append(
             "These rows are as many of each class as the model learned, so they are predicted by leave-one-out. What "
@@ -98,12 +100,19 @@ def _warnings(rows: Judged, prior: Floats, baseline: Baseline, right: float, gue
     return out
 
 
+def _right_more_often(rows: Judged, other: Floats) -> str:
+    """How much more often another model is right, on the rows of both."""
+    y, own = rows.y[: len(other)], rows.log_proba[: len(other)]
+    mine, its = float((own.argmax(axis=1) == y).mean()), float((other.argmax(axis=1) == y).mean())
+    return f", and is right more often: {its:.1%} against {mine:.1%}" if its > mine else ""
+
+
 def _better(rows: Judged, baseline: Baseline) -> str | None:
     """By how much it beats the baseline, where it does."""
     if baseline.log_proba is None:
         return None
     mean, error = _more(_losses(rows.y, rows.log_proba), rows.y, baseline.log_proba)
-    return None if mean > 0 else f"Its log-loss is below that of {baseline.name}, by {_by(-mean, error)}."
+    return None if mean > 0 else f"Its log-loss is below that of {baseline.named}, by {_by(-mean, error)}."
 
 
 def _more(own: Floats, y: Array, other: Floats) -> tuple[float, float]:
