@@ -200,3 +200,23 @@ def test_the_page_shows_what_the_model_learns(tmp_path: Path, chromium: Any) -> 
         shown.wait_for([0.5, 0.5])
         page.wait_for_function("() => document.getElementById('learned').textContent.includes('no (9), yes (9)')")
         assert shown.problems == []
+
+
+def test_the_words_of_a_text_in_a_browser(tmp_path: Path, chromium: Any) -> None:
+    X = pd.DataFrame({"message": ["free money now", "win free money", "lunch at noon", "see you at noon"] * 20})
+    model = tb.NaiveBayes(schema={"message": "text"}).fit(X, ["spam", "spam", "ham", "ham"] * 20)
+    tb.save(model, tmp_path / "m")
+    with serving(tmp_path / "m") as service:
+        shown = Shown(chromium, service.port)
+        shown.page.get_by_label("message", exact=True).fill("Free lunch")
+        shown.wait_for(model.predict_proba([{"message": "Free lunch"}])[0])
+        shown.page.wait_for_function("document.querySelectorAll('#words li').length === 2")
+        shown.page.get_by_label("Evidence for").select_option(label="spam")
+        lines = [line.split() for line in shown.page.locator("#words li").all_inner_texts()]
+        found = {line[0]: line[-1] for line in lines}
+        for word, rest in (("free", "lunch"), ("lunch", "free")):
+            odds = np.divide(*model.predict_proba([{"message": "Free lunch"}, {"message": rest}]).T[::-1])
+            times = float(odds[0] / odds[1])
+            assert found[word][0] == ("×" if times > 1 else "÷")
+            assert float(found[word][1:]) == pytest.approx(max(times, 1 / times), rel=0.01)
+        assert shown.problems == []

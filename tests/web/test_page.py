@@ -347,6 +347,17 @@ def test_texts_are_asked_in_the_page(name: str, chromium: Any, tmp_path: Path) -
         message.fill(text)
         found = model.predict_proba([{"message": text, "length": 21.0}])[0]
         np.testing.assert_allclose(shown.proba(), found, atol=1e-6, rtol=0)
+    shown.page.locator("#for").select_option(label="spam")
+    message.fill("free money at noon noon")
+    shown.page.locator("#words", has_text="money").filter(has_text="noon").wait_for()
+    names = shown.page.locator("#words .name").all_inner_texts()
+    factors = dict(zip(names, shown.page.locator("#words .value").all_inner_texts(), strict=True))
+    for word, rest in (("free", "money at noon noon"), ("noon", "free money at")):
+        asked = [{"message": text, "length": 21.0} for text in ("free money at noon noon", rest)]
+        odds = np.divide(*model.predict_proba(asked).T[::-1])  # of spam
+        times = float(odds[0] / odds[1])
+        assert factors[word][0] == ("×" if times > 1 else "÷")
+        assert float(factors[word][1:]) == pytest.approx(max(times, 1 / times), rel=0.01)
     shown.page.get_by_label("message is missing").check()
     found = model.predict_proba([{"message": None, "length": 21.0}])[0]
     np.testing.assert_allclose(shown.proba(), found, atol=1e-6, rtol=0)

@@ -21,6 +21,18 @@ const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((
 // a text of the data inside a sentence: what it says of its direction ends with it
 const apart = (text) => (/[^\x00-\x7f]/.test(text) ? "\u2068" + text + "\u2069" : String(text));
 
+// a category that would not be seen is named
+const levelName = (value) => (String(value).trim() === "" ? "(empty)" : String(value));
+
+// the distinct words of a text, and the text without one of them
+const segmenter = Intl.Segmenter ? new Intl.Segmenter(undefined, { granularity: "word" }) : null;
+const MOST_WORDS = 100;
+function withoutEach(text) {
+  const parts = [...segmenter.segment(text)].map(({ segment, isWordLike }) => ({ segment, word: isWordLike ? segment.toLowerCase() : null }));
+  const words = [...new Set(parts.map(({ word }) => word))].filter((word) => word !== null).slice(0, MOST_WORDS);
+  return words.map((word) => ({ word, rest: parts.map((part) => (part.word === word ? " " : part.segment)).join("") }));
+}
+
 const shortened = (value) => (String(value).length > 60 ? String(value).slice(0, 59) + "…" : value);
 
 const percent = (p) => (p > 0.9995 && p < 1 ? ">99.9" : p < 0.0005 && p > 0 ? "<0.1" : (100 * p).toFixed(1)) + "%";
@@ -29,8 +41,9 @@ function factor(evidence) {
   const size = Math.abs(evidence);
   const sign = evidence >= 0 ? "×" : "÷";
   if (size === Infinity) return sign + "∞";
-  if (size < 0.005) return "×1";
-  if (size < Math.log(9999.5)) return sign + Number(Math.exp(size).toPrecision(3));
+  const ratio = Math.exp(size);
+  if (size < 0.005) return "×1.00";
+  if (size < Math.log(9999.5)) return sign + ratio.toFixed(ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
   return sign + "10^" + (size / Math.LN10).toFixed(1);
 }
 
@@ -65,7 +78,7 @@ function whatIf(first) {
     const hidden = new Set(facts.controls.columns[j].hidden); // levels that only forgotten rows had
     const input = long
       ? make("input", { type: "text", id: "value-" + j, list: "levels-" + j, autocomplete: "off" })
-      : make("select", { id: "value-" + j }, ...column.levels.map((v, i) => make("option", { value: String(i), text: String(v), hidden: hidden.has(i) })));
+      : make("select", { id: "value-" + j }, ...(facts.controls.columns[j].sorted ?? column.levels.map((_, i) => i)).map((i) => make("option", { value: String(i), text: levelName(column.levels[i]), hidden: hidden.has(i) })));
     const parts = [input];
     if (long) {
       const some = column.levels.filter((_, i) => !hidden.has(i)).slice(0, 1000).map((v) => make("option", { value: String(v) }));
@@ -346,7 +359,7 @@ function whatIf(first) {
         const day = given && columns[j].name === given.parts["days since 1970"] && typeof value === "number";
         const shownValue = day ? new Date(864e5 * Math.floor(Math.max(-1e8, Math.min(1e8, value)))).toISOString().slice(0, 10) : value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : shortened(value);
         return {
-          name: together ? "columns together" : apart(day ? given.name : columns[j].name) + " = " + apart(shownValue),
+          name: together ? "interactions of columns" : apart(day ? given.name : columns[j].name) + " = " + apart(levelName(shownValue)),
           value: factor(v),
           width: Math.min(Math.abs(v), 50) / most,
           side: v > 0 ? "for" : "against",
@@ -354,6 +367,31 @@ function whatIf(first) {
       }),
     );
     if (!lines.length) at("evidence").append(make("li", { class: "none", text: "Nothing in this row is evidence for or against it." }));
+    clearTimeout(waiting);
+    waiting = setTimeout(() => showWords(joint, k), 150);
+  }
+
+  // log P(k) − log P(not k), from log joint probabilities
+  function logOdds(joint, k) {
+    const others = joint.filter((_, l) => l !== k);
+    const top = Math.max(...others);
+    return top === -Infinity ? Infinity : joint[k] - top - Math.log(others.reduce((sum, v) => sum + Math.exp(v - top), 0));
+  }
+
+  // of each text what its words do to the log-odds of class k: how these change when a word is left out
+  const texts = columns.filter((column) => column.reads === "text");
+  let waiting = 0;
+  at("words-line").hidden = !texts.length || classes.length < 2 || !segmenter;
+  function showWords(joint, k) {
+    if (at("words-line").hidden) return;
+    const all = logOdds(joint, k);
+    const found = texts.flatMap(({ name }) =>
+      withoutEach(row[name] ?? "").map(({ word, rest }) => ({ word, v: all - logOdds(model.logJoint({ ...row, [name]: rest }, { prior }), k) })),
+    );
+    const some = found.filter(({ v }) => Math.abs(v) > 0.005).sort((a, b) => Math.abs(b.v) - Math.abs(a.v)).slice(0, 15);
+    const most = Math.max(1, ...some.map(({ v }) => Math.min(Math.abs(v), 50)));
+    bars(at("words"), some.map(({ word, v }) => ({ name: apart(word), value: factor(v), width: Math.min(Math.abs(v), 50) / most, side: v > 0 ? "for" : "against" })));
+    if (!some.length) at("words").append(make("li", { class: "none", text: "No word of this row changes the odds." }));
   }
 
   // --- start ---------------------------------------------------------------------------------------------------

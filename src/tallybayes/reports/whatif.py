@@ -15,6 +15,7 @@ from tallybayes.export.model_json import described, dumps
 from tallybayes.model.predictor import Predictor
 from tallybayes.reports.controls import (
     drawn_values,
+    interval_order,
     numbers_of,
     plain_value,
     slider,
@@ -89,7 +90,9 @@ def _control(column: Json, schema: Schema, j: int, drawn: Array | None, usual: f
         often = [counts.get(v, 0) for v in column["levels"]]
         most = int(np.argmax(often)) if any(often) else usual_level(len(often), drawn, usual)
         hidden = [code for code, v in enumerate(column["levels"]) if is_unnamed(v, code)]
-        return {"start": most or 0, **({"hidden": hidden} if hidden else {})}
+        found = {"start": most or 0, **({"hidden": hidden} if hidden else {})}
+        rising = interval_order(column["levels"])
+        return found if rising == sorted(rising) else {**found, "sorted": rising}
     if len(numbers):
         return slider(numbers)._asdict()
     return slider(numbers_of(schema, j, drawn), usual)._asdict()
@@ -153,7 +156,7 @@ def _controls() -> Child:
                 tag(
                     "label",
                     "Class ",
-                    tag("input", type="search", id="prior-of", list="class-names", autocomplete="off"),
+                    _class_search("prior-of"),
                 ),
                 id="prior-line",
                 hidden=True,
@@ -169,7 +172,7 @@ def _answers(classes: Sequence[object]) -> Child:
     first = tag("option", "the predicted class", value="")
     some = classes if len(classes) <= MOST_OPTIONS else []
     choice = tag("select", first, [tag("option", str(label), value=str(k)) for k, label in enumerate(some)], id="for")
-    search = tag("input", type="search", id="find-class", list="class-names", autocomplete="off")
+    search = _class_search("find-class")
     return join(
         [
             tag("h3", "Probabilities"),
@@ -178,5 +181,17 @@ def _answers(classes: Sequence[object]) -> Child:
             tag("h3", "Evidence"),
             tag("p", tag("label", "For ", choice), " against the rest; ×3 multiplies the odds by 3, ÷3 divides them."),
             tag("ul", id="evidence", class_="bars evidence"),
+            tag(
+                "div",
+                tag("h3", "Words"),
+                tag("p", "How the odds would change if the text did not contain a word.", class_="note"),
+                tag("ul", id="words", class_="bars evidence"),
+                id="words-line",
+                hidden=True,
+            ),
         ]
     )
+
+
+def _class_search(name: str) -> Markup:
+    return tag("input", type="search", id=name, list="class-names", placeholder="its name", autocomplete="off")

@@ -4,6 +4,7 @@
 
 const SHOWN = 24; // columns that have a control from the start
 const MAX_LISTED = 10; // classes, and lines of evidence, that are listed
+const MOST_WORDS = 60; // of a row that are left out one by one
 const WAIT = 150; // ms without a change before the server is asked
 const DAYS = ": days since 1970"; // the part of a date that is shown as the date
 const AGAIN = 5000; // ms between two looks at a model that learns
@@ -22,6 +23,19 @@ const get = async (path, body) => {
 };
 // A name in a narrow place: a line may end after an underscore or a hyphen, else words would be split anywhere.
 const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+const levelName = (v) => (String(v).trim() === "" ? "(empty)" : String(v)); // one that would not be seen is named
+const factor = (v) => {
+  const ratio = Math.exp(Math.min(Math.abs(v), 700));
+  const shown = ratio >= 1e4 ? ratio.toExponential(0) : ratio.toFixed(ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
+  return Number.isFinite(v) ? `${v < 0 && shown !== "1.00" ? "÷" : "×"}${shown}` : "rules out";
+};
+// The distinct words of a text, and the text without each of them.
+const segmenter = Intl.Segmenter ? new Intl.Segmenter(undefined, { granularity: "word" }) : null;
+const withoutEach = (text) => {
+  const parts = [...segmenter.segment(text)].map(({ segment, isWordLike }) => ({ segment, word: isWordLike ? segment.toLowerCase() : null }));
+  const words = [...new Set(parts.map(({ word }) => word))].filter((word) => word !== null).slice(0, MOST_WORDS);
+  return words.map((word) => ({ word, rest: parts.map((part) => (part.word === word ? " " : part.segment)).join("") }));
+};
 const percent = (p) => (p > 0 && p < 0.0005 ? "<0.1%" : p < 1 && p > 0.9995 ? ">99.9%" : `${(100 * p).toFixed(1)}%`);
 const number = (v) => (v === "Infinity" ? Infinity : v === "-Infinity" ? -Infinity : v);
 const bar = (name, share, value, kind = "") => {
@@ -37,6 +51,8 @@ const classes = make("ol", { id: "classes" });
 const classFilter = make("input", { type: "search", placeholder: "Find a class", ariaLabel: "Find a class", hidden: true });
 const notes = make("p", { className: "soft" });
 const evidence = make("ol", { id: "evidence" });
+const words = make("ol", { id: "words", hidden: true });
+const aboutWords = make("p", { className: "soft", hidden: true, textContent: "Words: how the odds would change if the text did not contain one." });
 const target = make("select", { id: "for", ariaLabel: "Evidence for" });
 const prior = make("select", { ariaLabel: "Prior" },
   make("option", { value: "", textContent: "Prior as learned" }), make("option", { value: "uniform", textContent: "Uniform prior" }));
@@ -45,6 +61,7 @@ const more = make("button", { type: "button", hidden: true });
 const fields = make("fieldset");
 const columns = []; // { name, read, write, usual, box }
 let last = null; // the newest response
+let without = []; // { word, odds }: the log-odds of each class without a word
 let asked = 0;
 let timer = 0;
 let all = false;
@@ -57,7 +74,7 @@ function control(spec, k) {
   let read, write;
   if (spec.kind === "category" && spec.levels.length <= 200) {
     const input = make("select", { id }, make("option", { textContent: "(missing)" }),
-      ...spec.levels.map((v) => make("option", { textContent: String(v) })));
+      ...spec.levels.map((v) => make("option", { textContent: levelName(v) })));
     read = () => (input.selectedIndex ? spec.levels[input.selectedIndex - 1] : null);
     write = (v) => { input.selectedIndex = v === null ? 0 : spec.levels.indexOf(v) + 1; };
     input.addEventListener("change", change);
@@ -89,7 +106,7 @@ function control(spec, k) {
     }
   }
   box.append(inputs);
-  return { name: spec.name, usual: spec.usual === undefined ? null : spec.usual, read, write, box };
+  return { name: spec.name, kind: spec.kind, usual: spec.usual === undefined ? null : spec.usual, read, write, box };
 }
 
 function show() {
@@ -102,22 +119,35 @@ function later() {
   timer = setTimeout(ask, WAIT);
 }
 
-async function ask() {
-  const turn = ++asked;
+// The values of all controls; a column may be called __proto__.
+function given() {
   const row = Object.create(null);
   for (const c of columns) {
     const value = c.read();
     if (value !== null) row[c.name] = value;
   }
+  const found = { ...row };
+  if (Object.hasOwn(row, "__proto__")) Object.defineProperty(found, "__proto__", { value: row.__proto__, enumerable: true });
+  return found;
+}
+
+const explain = (question) => get("explain", prior.value ? { ...question, prior: prior.value } : question);
+
+async function ask() {
+  const turn = ++asked;
   try {
-    const body = { row: { ...row } };
-    if (Object.hasOwn(row, "__proto__")) Object.defineProperty(body.row, "__proto__", { value: row.__proto__, enumerable: true });
-    if (prior.value) body.prior = prior.value;
-    const found = await get("explain", body);
+    const row = given();
+    const found = await explain({ row });
     if (turn !== asked) return;
     last = found;
     problem.hidden = true;
     draw();
+    const left = columns.filter((c) => c.kind === "text" && row[c.name] && segmenter)
+      .flatMap((c) => withoutEach(String(row[c.name])).map(({ word, rest }) => ({ word, row: { ...row, [c.name]: rest } }))).slice(0, MOST_WORDS);
+    const { rows } = left.length ? await explain({ rows: left.map((l) => l.row) }) : { rows: [] };
+    if (turn !== asked) return;
+    without = rows.map(({ log_odds }, i) => ({ word: left[i].word, odds: log_odds.map(number) }));
+    drawWords();
   } catch (error) {
     if (turn !== asked) return;
     problem.textContent = error.message;
@@ -152,13 +182,22 @@ function draw() {
   evidence.replaceChildren(...lines.slice(0, MAX_LISTED + 5).map(({ e, v }) => {
     const day = e.column.endsWith(DAYS) && typeof e.value === "number" && Math.abs(e.value) < 1e7;
     const shownValue = day ? new Date(864e5 * Math.floor(e.value)).toISOString().slice(0, 10) : e.value;
-    const value = e.value === undefined || e.value === null ? "" : ` = ${shownValue}`;
-    const factor = Math.exp(Math.min(Math.abs(v), 700));
-    const shown = !Number.isFinite(v) ? "rules out" : factor >= 1e4 ? factor.toExponential(0) : factor.toPrecision(3);
-    const text = Number.isFinite(v) ? `${v < 0 ? "÷" : "×"}${shown}` : shown;
-    const name = day ? e.column.slice(0, -DAYS.length) : e.column === "(together)" ? "columns together" : e.column;
-    return bar(name + value, Math.abs(v) / top / 2, text, v < 0 ? "against" : "for");
+    const value = e.value === undefined || e.value === null ? "" : ` = ${levelName(shownValue)}`;
+    const name = day ? e.column.slice(0, -DAYS.length) : e.column === "(together)" ? "interactions of columns" : e.column;
+    return bar(name + value, Math.abs(v) / top / 2, factor(v), v < 0 ? "against" : "for");
   }));
+}
+
+// What each word of the texts does to the odds of the class: how these change when it is left out.
+function drawWords() {
+  const names = last.classes.map(String);
+  const k = target.value === "" ? names.indexOf(String(last.rows[0].prediction)) : Number(target.value);
+  const all = number(last.rows[0].log_odds[k]);
+  const lines = without.map(({ word, odds }) => ({ word, v: all - odds[k] })).filter(({ v }) => Math.abs(v) > 0.005);
+  lines.sort((a, b) => Math.abs(b.v) - Math.abs(a.v));
+  const top = lines.length ? Math.min(Math.abs(lines[0].v), 50) : 1;
+  words.replaceChildren(...lines.slice(0, MAX_LISTED).map(({ word, v }) => bar(word, Math.abs(v) / top / 2, factor(v), v < 0 ? "against" : "for")));
+  aboutWords.hidden = words.hidden = !without.length;
 }
 
 async function counts() {
@@ -174,7 +213,7 @@ async function begin() {
   const answers = make("section", { id: "answer", ariaLive: "polite" }, make("h2", { textContent: "Prediction" }), prediction,
     problem, classFilter, classes, notes);
   const why = make("section", { id: "why" }, make("h2", { textContent: "Evidence for " }, target),
-    make("p", { className: "soft", textContent: "Each line multiplies (×) or divides (÷) the odds of the class." }), evidence);
+    make("p", { className: "soft", textContent: "Each line multiplies (×) or divides (÷) the odds of the class." }), evidence, aboutWords, words);
   const usual = make("button", { type: "button", textContent: "Usual row" });
   const missing = make("button", { type: "button", textContent: "All missing" });
   const inputs = make("section", {}, make("div", { className: "tools" }, usual, missing, prior, filter, more), fields);
@@ -191,7 +230,7 @@ async function begin() {
     usual.addEventListener("click", fill((c) => c.usual));
     missing.addEventListener("click", fill(() => null));
     prior.addEventListener("change", later);
-    target.addEventListener("change", draw);
+    target.addEventListener("change", () => { draw(); drawWords(); });
     classFilter.addEventListener("input", draw);
     show();
     columns.forEach((c) => c.write(c.usual));

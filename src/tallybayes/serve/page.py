@@ -21,6 +21,7 @@ from tallybayes.errors import TallybayesError
 from tallybayes.model.predictor import Predictor
 from tallybayes.reports.controls import (
     drawn_values,
+    interval_order,
     numbers_of,
     plain_value,
     slider,
@@ -147,6 +148,7 @@ def _control(
         most = None if j in usual and own is None else usual_level(len(labels), drawn, own)
         levels = [plain_value(v) for code, v in enumerate(labels[:MOST_LEVELS]) if not is_unnamed(v, code)]
         start = None if most is None else plain_value(labels[most])
+        levels = [levels[i] for i in interval_order(levels)]
         return Control(name, "category", start, levels=levels, information=information)
     range_ = slider(numbers_of(schema, j, drawn), own)
     start = None if j in usual and own is None else range_.start
