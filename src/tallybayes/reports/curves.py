@@ -38,13 +38,14 @@ def section(rows: Judged, classes: Sequence[object]) -> Markup | None:
         recall.append(_thin(hits / total, hits / asked))
         lift.append(_thin(np.append(0, asked / rows.n), np.append(0, hits / total)))
     names = [str(classes[k]) for k in which]
-    areas = [f"{name} {auc(rows.log_proba[:, k], rows.y == k):.3f}" for name, k in zip(names, which, strict=True)]
+    areas = [f"{auc(rows.log_proba[:, k], rows.y == k):.3f}" for k in which]
+    named = [f"{apart(name)}: {area}" for name, area in zip(names, areas, strict=True)]
     share = n[which[0]] / rows.n if len(which) == 1 else None
     figures = [
         _figure(
             "ROC",
             pictures.lines(roc, "false positive rate", "true positive rate (recall)", "ROC curve", "diagonal"),
-            "AUC: " + ", ".join(areas),
+            f"AUC {areas[0]}" if len(which) == 1 else f"AUC of {', '.join(named)}",
         ),
         _figure(
             "Precision–recall",
@@ -80,7 +81,10 @@ def _figure(head: str, picture: Markup, note: str) -> Markup:
 
 def _lift(curve: tuple[Floats, Floats], name: str) -> str:
     found = float(np.interp(0.1, *curve))
-    return f"The 10% of rows with the highest probability hold {found:.0%} of {apart(name)} (lift {found / 0.1:.1f})."
+    return (
+        f"The 10% of rows with the highest probability of {apart(name)} hold {found:.0%} of its rows "
+        f"(lift {found / 0.1:.1f})."
+    )
 
 
 def _thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
