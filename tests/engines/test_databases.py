@@ -585,8 +585,9 @@ def test_a_late_row_of_sqlite_that_is_of_another_kind(first: object, late: objec
         with pytest.raises(TableError, match=f"Column 'x' is of type {kind}"):
             learner.learn_from((db, "rows"), "kind")
     assert model.class_count_.tolist() == [750.0, 750.0]
+    lazy = tb.LazyBayes(tb.NaiveBayes("gaussian"), db, "rows", "kind")
     with pytest.raises(TableError, match=kind):
-        tb.LazyBayes(tb.NaiveBayes("gaussian"), db, "rows", "kind")
+        lazy.predict({"x": first})
 
 
 def test_numbers_of_sqlite_that_come_late_or_change_their_type() -> None:

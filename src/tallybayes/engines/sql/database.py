@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -132,7 +132,7 @@ class DatabaseSource(RowSource):
         return f"SELECT {', '.join(chosen)} FROM {self.relation}"
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
-        self._check(columns)
+        self.check(columns)
         kept = self._kept
         if kept is not None and kept.whole and kept.columns == list(columns):
             yield from kept.tables
@@ -168,7 +168,7 @@ class DatabaseSource(RowSource):
         Survey
             Of at most a thousand rows.
         """
-        self._check(roles.columns)
+        self.check(roles.columns)
         sql = f"{self.select(roles.columns)} LIMIT {HEAD_ROWS}"
         with reader_errors(self.where):
             for table in self.connection.batches(sql, self.parameters, HEAD_ROWS, self.first_kinds(roles.columns)):
@@ -191,7 +191,7 @@ class DatabaseSource(RowSource):
         classifier
             A model of these rows alone.
         """
-        self._check(roles.columns)
+        self.check(roles.columns)
         if self.move == "rows" or (self.move == "auto" and self.connection.embedded):
             why = "the database runs in this process, where rows cost less than statistics"
             self.choice = f"rows: {'asked for' if self.move == 'rows' else why}"
@@ -210,7 +210,7 @@ class DatabaseSource(RowSource):
         self.choice = f"rows: {why_not}"
         return self.count_rows(plan, roles)
 
-    def count_rows(self, plan: Model, roles: ColumnRoles) -> Model:
+    def count_rows(self, plan: Model, roles: ColumnRoles, needed: Collection[str] | None = None) -> Model:
         """Read all rows and count them here, whatever `move` says.
 
         Parameters
@@ -219,14 +219,18 @@ class DatabaseSource(RowSource):
             A model with schema, cuts and structure.
         roles : ColumnRoles
             Which columns are what.
+        needed : collection of str, default=None
+            The features that are read; the others count as missing. None reads all.
 
         Returns
         -------
         classifier
             A model of these rows alone.
         """
-        self._check(roles.columns)
-        return super().count(plan, roles)
+        self.check(roles.columns)
+        if needed is None:
+            return super().count(plan, roles)
+        return _SomeColumns(self, [*needed, *roles.target]).count(plan, roles)
 
     def check_all(self, columns: Sequence[str]) -> None:
         """Refuse columns that have other values than numbers, booleans, text or dates, in whatever row.
@@ -238,7 +242,14 @@ class DatabaseSource(RowSource):
         """
         self._refuse(self.kinds(columns))
 
-    def _check(self, columns: Sequence[str]) -> None:
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse columns that have other values than numbers, booleans, text or dates, as far as the first rows show.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Their names. Whoever reads all rows checks the others then.
+        """
         self._refuse(self.first_kinds(columns))
 
     def _refuse(self, kinds: dict[str, str]) -> None:
@@ -249,6 +260,24 @@ class DatabaseSource(RowSource):
                     "Turn it into one of these in a query, or leave it out: columns=[…].",
                     column=name,
                 )
+
+
+class _SomeColumns(RowSource):
+    """Rows of which some columns are read; the others are missing in every row."""
+
+    def __init__(self, source: DatabaseSource, needed: Collection[str]) -> None:
+        self.source, self.where, self.needed = source, source.where, frozenset(needed)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.source.names
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        import pyarrow as pa
+
+        for table in self.source.batches([name for name in columns if name in self.needed], rows):
+            there = dict(zip(table.column_names, table.columns, strict=True))
+            yield pa.table([there.get(name, pa.nulls(table.num_rows)) for name in columns], names=list(columns))
 
 
 class _KeptRows:
@@ -274,6 +303,8 @@ class _KeptRows:
 
 def too_many(query: StatisticsQuery[Any]) -> str | None:
     """Why the rows cost less than the statistics, however many they are; None if they do not."""
+    if query.source.connection.slow_to_count:
+        return "they are read here faster than this database counts them"
     if query.sets > MAX_COUNT_TABLES or query.moments > MAX_MOMENT_COLUMNS:
         return f"more than {MAX_COUNT_TABLES} tables of counts or {MAX_MOMENT_COLUMNS} moments cost more than rows"
     return None

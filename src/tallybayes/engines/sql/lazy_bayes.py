@@ -28,8 +28,9 @@ class LazyBayes(Generic[Model]):
     Rows that were inserted, changed or deleted a moment ago count at once, those of an open transaction of the same
     connection too. The prediction is that of ``model.fit`` on the current rows, to 1e-12. One statement answers a batch
     of questions; a naive Bayes counts only the columns that have a value in one of them. Questions that need more than
-    64 tables of counts or 256 moments read the rows instead, which costs less: ``choice`` says which was done. Nothing
-    is kept but what the columns are, which is checked again with each question.
+    64 tables of counts or 256 moments read these columns of the rows instead, which costs less; in SQLite every
+    question does. ``choice`` says which was done. Nothing is kept but what the columns are, which is checked again with
+    each question.
 
     Parameters
     ----------
@@ -96,17 +97,17 @@ class LazyBayes(Generic[Model]):
         _, roles = resolve_columns(self.model, source, self.target, None, self.columns, fresh)
         only = None if self._plan is None or X is None else _asked(self._plan, X)
         if self._plan is None or self._changed(source, roles, self._plan, only):
-            self._plan, self._kinds = self._settle(source, roles), source.kinds(roles.columns)
+            self._plan, self._kinds = self._settle(source, roles), source.first_kinds(roles.columns)
         return source, roles, self._plan, only
 
     def _changed(self, source: DatabaseSource, roles: ColumnRoles, plan: Model, only: set[int] | None) -> bool:
         """Whether a column that is asked for is of another kind than it was."""
         schema = plan.fitted_.schema
         names = roles.columns if only is None else [*(schema.name(j) for j in sorted(only)), *roles.target]
-        return any(kind != self._kinds.get(name) for name, kind in source.kinds(names).items())
+        return any(kind != self._kinds.get(name) for name, kind in source.first_kinds(names).items())
 
     def _settle(self, source: DatabaseSource, roles: ColumnRoles) -> Model:
-        source.check_all(roles.columns)
+        source.check(roles.columns)
         if self.model.__sklearn_is_fitted__():
             plan = self.model.empty()
         else:
@@ -148,7 +149,8 @@ class LazyBayes(Generic[Model]):
             self.choice = query.choice
             return query.count()
         self.choice = f"rows: {why_rows}"
-        return source.count_rows(query.empty(), roles)
+        needed = None if only is None else {plan.fitted_.schema.name(j) for j in only}
+        return source.count_rows(query.empty(), roles, needed)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Tell the most probable class of each row.

@@ -100,7 +100,7 @@ class StatisticsQuery(Generic[Model]):
             return "there are several targets"
         if self.schema.input_names is None:
             return "the model was fitted on rows without names of columns"
-        kinds = self.source.kinds(self.roles.features)
+        kinds = self.source.first_kinds(self.roles.features)
         dates = self.schema.dates or [n for n, kind in kinds.items() if kind.upper().startswith(DATETIME_TYPES)]
         if dates:
             return f"the column {dates[0]!r} holds dates, whose year, month, weekday and hour are read here"
@@ -121,7 +121,7 @@ class StatisticsQuery(Generic[Model]):
     def statement(self) -> str:
         """One statement: a line for each class, each combination, and the moments of each class."""
         q, target = self.d.quote, self.roles.target[0]
-        text = self.source.kinds([target])[target] == TEXT
+        text = self.source.first_kinds([target])[target] == TEXT
         read = [f"{self.d.exact_text(q(target)) if text else q(target)} AS {q('tb y')}"]
         read += [f"{self._code(j)} AS {q(f'tb c{j}')}" for j in sorted({j for group in self.groups for j in group})]
         read += [f"{self._number(j)} AS {q(f'tb x{j}')}" for j in self.numbers]
@@ -178,7 +178,7 @@ class StatisticsQuery(Generic[Model]):
 
     def _kind(self, j: int) -> str:
         name = self.schema.name(j)
-        return self.source.kinds([name])[name]
+        return self.source.first_kinds([name])[name]
 
     # --- what comes back ---------------------------------------------------------------------------------------
 
