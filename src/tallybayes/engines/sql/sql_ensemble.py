@@ -133,7 +133,7 @@ def _beside(w: SqlWriter, term: Json, rows: str, groups: int, evidence: bool) ->
     looked_up = []
     for n, part in enumerate(term["target_encoding"]):
         names = [d.quote(f"tb e{n} {k}") for k in range(K)]
-        cells = [[str(c), *map(d.number, each)] for c, each in enumerate(part["log"])]
+        cells = [[c, *each] for c, each in enumerate(part["log"])]
         looked_up.append(w.lookup(cells, f"t.c{part['column']}", names))
         for k, name in enumerate(names):
             out[part["column"] if evidence else 0][k].append(f"COALESCE({name}, {d.number(0.0)})")
@@ -143,9 +143,7 @@ def _beside(w: SqlWriter, term: Json, rows: str, groups: int, evidence: bool) ->
     zs = []
     for n, part in enumerate(gaussian["scale"]):
         name = d.quote(f"tb z{n}")
-        looked_up.append(
-            w.lookup([[str(c), d.number(v)] for c, v in enumerate(part["value"][:-1])], f"t.c{part['column']}", [name])
-        )
+        looked_up.append(w.lookup(list(enumerate(part["value"][:-1])), f"t.c{part['column']}", [name]))
         zs.append(f"COALESCE({name}, {d.number(part['value'][-1])})")
     rows = w.looked_up(rows, looked_up)
     p, weight = len(zs), float(gaussian["weight"])

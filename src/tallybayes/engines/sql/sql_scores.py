@@ -2,7 +2,7 @@
 
 Inside out: the values as the model reads them (codes, numbers); log P(x, class) of each class; the largest of them;
 the exponentials; the prediction. Each is a subquery with a fence where a database would else inline one into the other.
-Long lists of labels and the tables of networks are VALUES that are joined: a CASE of n branches costs n per row.
+Long lists of labels and the tables of networks are relations that are joined: a CASE of n branches costs n per row.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tallybayes.distributions.statistics import HALF_LOG_2PI
 from tallybayes.engines.sql.sql_average import average_scores
 from tallybayes.engines.sql.sql_dialect import SqlDialect, dialect_of
 from tallybayes.engines.sql.sql_ensemble import ensemble_scores
+from tallybayes.engines.sql.sql_relations import values
 from tallybayes.errors import ExportError, OptionError
 from tallybayes.export.model_json import description
 
@@ -76,7 +77,7 @@ def to_sql(
     -------
     str
         A statement with the columns to keep, ``prediction`` and ``proba_…`` for each class; equal to predict_proba to
-        1e-9. Tables of networks and long lists of labels are in it as VALUES.
+        1e-9. Tables of networks and long lists of labels are in it as relations.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def to_sql(
 
 
 class Lookup(NamedTuple):
-    """A table of VALUES that rows are joined with, the key of a row, and names for what is found."""
+    """A relation that rows are joined with, the key of a row, and names for what is found."""
 
     table: str
     key: str
@@ -236,9 +237,9 @@ class SqlWriter:
         """An unused name for a common table expression."""
         return self._name(f"tb {name}")
 
-    def lookup(self, rows: Sequence[Sequence[str]], key: str, columns: Sequence[str]) -> Lookup:
-        """A table of VALUES and how it is joined."""
-        return Lookup(self._values(rows), key, columns)
+    def lookup(self, rows: Sequence[Sequence[float | None]], key: str, columns: Sequence[str]) -> Lookup:
+        """Rows of a key and numbers, and how they are joined."""
+        return Lookup(self._relation(rows), key, columns)
 
     def looked_up(self, rows: str, lookups: Sequence[Lookup]) -> str:
         """The rows with what is found in some tables as further columns."""
@@ -252,12 +253,19 @@ class SqlWriter:
         """The name of a common table expression, which is not that of the table of the rows."""
         return self.d.unused(name, self.table)
 
-    def _values(self, rows: Sequence[Sequence[str]]) -> str:
-        """The name of a common table expression of rows (k, v0, v1 …)."""
+    def _relation(self, rows: Sequence[Sequence[float | None]]) -> str:
+        """The name of a common table expression of rows of numbers (k, v0, v1 …); None is minus infinity."""
         name = self._name(f"tb v{len(self.ctes)}")
-        columns = ", ".join(["k", *(f"v{i}" for i in range(len(rows[0]) - 1))])
-        cells = ", ".join("(" + ", ".join(row) + ")" for row in rows)
-        self.ctes.append(f"{name}({columns}) AS (VALUES {cells})")
+        columns = ["k", *(f"v{i}" for i in range(len(rows[0]) - 1))]
+        cells = [[-math.inf if v is None else v for v in row] for row in rows]
+        self.ctes.append(values(self.d, name, columns, cells))
+        return name
+
+    def _texts(self, labels: Sequence[str], codes: Sequence[int]) -> str:
+        """The name of a common table expression (k, v0) of texts and their codes."""
+        name = self._name(f"tb v{len(self.ctes)}")
+        rows = ", ".join(f"({self.d.text(label)}, {code})" for label, code in zip(labels, codes, strict=True))
+        self.ctes.append(f"{name}(k, v0) AS (VALUES {rows})")
         return name
 
     def _looked_up(self, rows: str, lookups: Sequence[Lookup]) -> str:
@@ -356,15 +364,14 @@ class SqlWriter:
         numeric = all(isinstance(v, bool | int | float) for v in labels)
         truth = numeric and all(isinstance(v, bool) for v in labels)
         value = f"CAST({name} AS INTEGER)" if truth else self.d.as_number(name) if numeric else self.d.exact_text(name)
-        pairs = [
-            (self.d.number(float(v)) if numeric else self.d.text(str(v)), str(-1 if c in gone else c))
-            for c, v in enumerate(labels)
-        ]
+        codes = [-1 if c in gone else c for c in range(len(labels))]
         if len(labels) > MAX_CASE_BRANCHES:
-            code = f"t.{self.d.quote(f'tb c{j}')}"
-            key = code if numeric else self.d.exact(code)
-            return value, Lookup(self._values(pairs), key, [self.d.quote(f"tb l{j}")])
-        whens = " ".join(f"WHEN {label} THEN {c}" for label, c in pairs)
+            code, found = f"t.{self.d.quote(f'tb c{j}')}", [self.d.quote(f"tb l{j}")]
+            if numeric:
+                return value, self.lookup([(float(v), c) for v, c in zip(labels, codes, strict=True)], code, found)
+            return value, Lookup(self._texts(list(map(str, labels)), codes), self.d.exact(code), found)
+        shown = [self.d.number(float(v)) if numeric else self.d.text(str(v)) for v in labels]
+        whens = " ".join(f"WHEN {label} THEN {c}" for label, c in zip(shown, codes, strict=True))
         return f"CASE WHEN {name} IS NULL THEN -1 ELSE CASE {value} {whens} ELSE -2 END END", None
 
     # --- log P(x, class) ---------------------------------------------------------------------------------------
@@ -404,8 +411,7 @@ class SqlWriter:
                     continue
                 names = [self.d.quote(f"tb p{len(found)} {k}") for k in range(self.K)]
                 code = self._column(term, i)
-                cells = [[str(c), *map(self.d.number, each)] for c, each in enumerate(log)]
-                found.append(Lookup(self._values(cells), f"t.{code}", names))
+                found.append(self.lookup([(c, *each) for c, each in enumerate(log)], f"t.{code}", names))
                 for k, name in enumerate(names):
                     other = self.d.number(term["other"][i][k] if term["other"] is not None else 0.0)
                     zero = self.d.number(0.0)
@@ -527,7 +533,7 @@ class SqlWriter:
         """Rows whose parents are known are looked up; of the others the missing parents are summed out."""
         term, d = self.network, self.d
         codes, beside = self._tables(codes)
-        tables = [self._values(rows) for rows in self._family_rows()]
+        tables = [self._relation(rows) for rows in self._family_rows()]
         children: dict[int, set[int]] = {}
         for i, family in self._families():
             for parent in family["parents"]:
@@ -569,19 +575,18 @@ class SqlWriter:
         term = self.network
         return [(f["child"], f) for f in term["families"]] + list(enumerate(term["reals"], start=len(term["sizes"])))
 
-    def _family_rows(self) -> Iterator[list[list[str]]]:
+    def _family_rows(self) -> Iterator[list[list[float | None]]]:
         """The table of each family: the place of a cell and log P, or mean, constant and 2 variances, of each class."""
         for child, family in self._families():
             if child < len(self.network["sizes"]):
-                yield [[str(c), *map(self.d.number, cell)] for c, cell in enumerate(family["log"])]
+                yield [[c, *cell] for c, cell in enumerate(family["log"])]
                 continue
-            rows = []
+            rows: list[list[float | None]] = []
             for c, (mean, variance) in enumerate(zip(family["mean"], family["variance"], strict=True)):
-                row = [str(c)]
+                row: list[float | None] = [c]
                 for m, v in zip(mean, variance, strict=True):
                     fine = v is not None and v > 0
-                    cells = (m, -HALF_LOG_2PI - 0.5 * math.log(v), 2 * v) if fine else (0.0, 0.0, math.inf)
-                    row += map(self.d.number, cells)
+                    row += (m, -HALF_LOG_2PI - 0.5 * math.log(v), 2 * v) if fine else (0.0, 0.0, math.inf)
                 rows.append(row)
             yield rows
 
@@ -617,20 +622,20 @@ class SqlWriter:
         needed: dict[int, str],
     ) -> str:  # fmt: skip
         """A row stands for all rows with values in place of its missing parents: these are scored, and summed."""
-        q, term, fence = self.d.quote, self.network, self.d.fence
-        values = {i: self._column(term, i) for i in range(len(term["columns"]))}
+        d, q, term, fence = self.d, self.d.quote, self.network, self.d.fence
+        codes = {i: self._column(term, i) for i in range(len(term["columns"]))}
         chosen, joins = [], []
         for i, missing in needed.items():
             at, own = self._name(f"tb m{i}"), q(f"tb s{i}")
-            self.ctes.append(f"{at}(v) AS (VALUES {', '.join(f'({v})' for v in range(term['sizes'][i]))})")
-            chosen.append(f"COALESCE({at}.v, t.{values[i]}) AS {own}")
+            self.ctes.append(values(d, at, ["v"], [[v] for v in range(term["sizes"][i])]))
+            chosen.append(f"COALESCE({at}.v, t.{codes[i]}) AS {own}")
             joins.append(f" LEFT JOIN {at} ON {missing}")
-            values[i] = own
+            codes[i] = own
         for first in range(0, len(joins), MAX_JOINS):
             some = slice(first, first + MAX_JOINS)
             rows = f"SELECT t.*, {', '.join(chosen[some])} FROM ({rows}) AS t{''.join(joins[some])}{fence}"
         row, most = q("tb row"), q("tb most")
-        scored = self._scored(rows, [*held, row], names, beside, tables, values, final=False)
+        scored = self._scored(rows, [*held, row], names, beside, tables, codes, final=False)
         largest = f"MAX({self.d.greatest(names)}) OVER (PARTITION BY {row}) AS {most}"
         tops = f"SELECT *, {largest} FROM ({scored}) AS t{fence}"
         inf, low, zero = self.d.infinite(False), self.d.number(MIN_EXPONENT), self.d.number(0.0)
