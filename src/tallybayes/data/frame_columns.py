@@ -15,6 +15,7 @@ from tallybayes.data.raw_column import (
     all_exact,
     as_strings,
     check_arrow,
+    complex_numbers,
     exact_column,
     missing_as_none,
     object_column,
@@ -177,6 +178,8 @@ def _unknown(s: Any, name: str) -> RawColumn:
         return RawColumn(as_strings(missing_as_none(native.to_numpy(dtype=object))), "objects", "categorical")
     if type(own).__name__ == "SparseDtype":  # pandas: most values are one, and left out
         return frame_column(nw.from_native(native.sparse.to_dense(), series_only=True), name)
+    if isinstance(own, np.dtype) and own.kind == "c":
+        raise complex_numbers(f"column {name!r} is of type {own}", name)
     if isinstance(own, np.dtype) and own.kind == "f":  # of more than 8 bytes
         return RawColumn(native.to_numpy().astype(np.float64), "numbers", "real")
     raise unsupported_type(name, dtype if dtype != "Unknown" else str(own or getattr(native, "type", None)))

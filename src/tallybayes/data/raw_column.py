@@ -249,13 +249,7 @@ def _check_labels(values: Array, name: str) -> None:
         )
     if others:
         row = next(i for i in others if _is_complex(type(values[i])))
-        raise TableError(
-            f"Complex data not supported: column {name!r} has {values[row]!r} (row {row}). Give real and imaginary "
-            "parts as columns.",
-            column=name,
-            row=row,
-            value=values[row],
-        )
+        raise complex_numbers(f"column {name!r} has {values[row]!r} (row {row})", name, row, values[row])
 
 
 def _not_a_label(name: str, row: int, v: object) -> TableError:
@@ -283,6 +277,16 @@ def _path(name: str, v: object) -> str:
             break
         name = f"{name}.{key!s:.40}"
     return name
+
+
+def complex_numbers(what: str, name: str | None = None, row: int | None = None, value: object = None) -> TableError:
+    """The error for complex numbers."""
+    return TableError(
+        f"Complex data not supported: {what}. Give real and imaginary parts as columns.",
+        column=name,
+        row=row,
+        value=value,
+    )
 
 
 def unsupported_type(name: str, kind: str, row: int | None = None, value: object = None) -> TableError:

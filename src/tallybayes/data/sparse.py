@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _core
+from tallybayes.data.raw_column import complex_numbers
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array
 
@@ -21,7 +22,7 @@ def read_sparse(X: Any) -> Any:
     if X.ndim != 2:
         raise TableError(f"Expected 2D array, got a sparse array with {X.ndim} dimension(s) instead.")
     if X.dtype.kind == "c":
-        raise TableError("Complex data not supported: got a sparse matrix of complex numbers.")
+        raise complex_numbers("got a sparse matrix of complex numbers")
     if X.dtype.kind not in "fiub":
         raise TableError(f"Got a sparse matrix of type {X.dtype}. Allowed: numbers and booleans.")
     n, d = X.shape

@@ -25,6 +25,7 @@ from tallybayes.data.raw_column import (
     all_exact,
     arrow_of,
     check_arrow,
+    complex_numbers,
     is_missing,
     missing_as_none,
     object_column,
@@ -258,7 +259,7 @@ def _two_dimensional(a: Array, X: object) -> Array:
     if a.ndim == 1 and a.dtype == object and len(a) and isinstance(a[0], list | tuple):
         raise TableError("The rows have different lengths; a table needs as many values in each row.")
     if a.dtype.kind == "c":
-        raise TableError("Complex data not supported: got complex numbers. Give real and imaginary parts as columns.")
+        raise complex_numbers("got complex numbers")
     if isinstance(X, str):
         raise TableError(
             f"Expected 2D array, got scalar array instead: one text is not a table. Give a list of texts, [{brief(X)}]."

@@ -1,4 +1,4 @@
-"""Distribution: sufficient statistics → parameters → log-likelihood, in eight methods. All else is a capability."""
+"""Distribution: sufficient statistics → parameters → log-likelihood, in nine methods. All else is a capability."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Distribution(ABC, Generic[S, P]):
 
     Its sufficient statistics are arrays whose first axis is the class. Smoothing, variance floors and shrinkage enter
     in `estimate` only, so that statistics add and subtract exactly. A subclass is a frozen dataclass whose fields are
-    its options. It writes `add`, `estimate`, `score`, `sample` and `describe`; the other three methods have defaults.
+    its options. It writes `add`, `estimate`, `score`, `sample` and `describe`; the other four methods have defaults.
     For one column of numbers SimpleDistribution asks for less. Closed forms and fast paths are capabilities, see
     ``tallybayes.distributions.capabilities``: none is required.
 

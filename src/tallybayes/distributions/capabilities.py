@@ -176,6 +176,12 @@ class LeaveOneOut(Protocol):
     ) -> Array: ...
 
 
+class VarianceSmoothing(Protocol):
+    """Its option `var_smoothing` is a share of the overall variance, which the estimators may choose."""
+
+    var_smoothing: float
+
+
 class ColumnLeaveOneOut(Protocol):
     """The same of each column alone, (d, n, K), for the choice among the candidates for a column."""
 

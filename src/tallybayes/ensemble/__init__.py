@@ -10,17 +10,27 @@ boosting             gradient-boosted oblivious trees on the residuals of the st
 text_component       weights of text columns beside the others
 fitting, stacking    what is chosen by leave-one-out, and the stacking weights
 ensemble_…           the distribution that holds all of this, its statistics and its summary
-missing_values, validation
+canonical_order      columns, levels and classes by content, so that names and order do not matter
+level_densities      P(level | class) of one column, for its information about the class
+half_fits, nested_halves   the whole fit on halves of few rows: shrinkage, and the estimated loss
+missing_values       rows with missing values where the sample had few
+fixed_choices        memory='sums': what was chosen, kept without rows
+validation           what a file may hold
 
 To add a component:
 
 1. A file here that begins with the method and its paper. One that is fitted on the row sample goes as `neighbors.py`,
-   one that is counted as `target_encoding.py`.
-2. `layout.py` says which tables get it, `fitting.py` tunes it and fills its meta-features, `ensemble_distribution.py`
-   scores it (`scores`, `terms`), `ensemble_statistics.py` holds its record, `stacking.py` its penalty (`BY_COMPONENT`,
-   `nonnegative`), `validation.py` checks it in a file (`NAMES`), `ensemble_summary.py` describes it.
-3. `estimators/bayes_classifier.py` has its name in `PARTS` and `EFFORTS`.
+   one that is counted as `target_encoding.py`. Its meta-feature predicts each row of the sample without that row: in
+   closed form, from rows that had no part in it (`class_trees.py`), or cross-fitted.
+2. `layout.py` says which tables get it (a field of `Recipe`), `fitting.py` tunes it and fills its meta-features
+   (`OtherComponents`, `leave_one_out`, `with_fixed_hyperparameters`), `ensemble_distribution.py` scores it (`scores`,
+   `terms`), `ensemble_statistics.py` holds its record, `stacking.py` its penalty (`SINGLE_FEATURE`, `nonnegative`),
+   `fixed_choices.py` keeps or refuses it without rows, `validation.py` checks it in a file (`COMPONENT_ORDER`),
+   `ensemble_summary.py` describes it.
+3. `estimators/bayes_classifier.py` has its name in `PARTS`, its field in the recipes of `EFFORTS`, and in `_only` what
+   `parts=` leaves of it.
 4. Exports: `ensemble_export.py`, `export/ensemble.js`, `export/onnx_ensemble.py`, `engines/sql/sql_ensemble.py`; the
    version of the model file in `io/container.py`.
-5. Tests: an oracle, and `all_components` in `tests/every_estimator.py`.
+5. Tests: an oracle, `all_components` in `tests/every_estimator.py`, tests/laws/test_every_component_active.py.
+6. docs/bayes-classifier.md and docs/model-json.md.
 """

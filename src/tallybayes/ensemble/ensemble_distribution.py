@@ -82,13 +82,15 @@ _TOKENS = partial(np.zeros, 0, np.uint64)
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
-    """The logit of a class: its bias, and Σ over meta-features of stacking weight · meta-feature(x, class).
+    """The logit of a class: its bias, Σ over meta-features of stacking weight · meta-feature(x, class), and boosting.
 
-    The meta-feature of a column is the mean log P of its back-off chains; other components have theirs. The
-    result is not a density.
+    The log prior is added outside. The meta-feature of a column is the mean log P of its back-off chains; other
+    components have theirs. A row with missing values where the sample had few is blended with the mean of the
+    networks (missing_values.py). The result is not a density.
 
     A binning joins the levels of a column into bins; a back-off chain estimates P(child | parents, class) for 0, 1, …
-    parents, each read through a binning. A chain whose child is the class is a class tree.
+    parents, each read through a binning. Trees are chains without a child: their parents are the splits, and their
+    table holds P(class | leaf) of a class tree, or the leaf values of a boosted tree.
     """
 
     smoothing: str = "backoff"

@@ -7,7 +7,7 @@ import numpy as np
 from tallybayes.distributions import Words
 from tallybayes.ensemble.ensemble_distribution import Ensemble
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
-from tallybayes.ensemble.stacking import BY_COMPONENT, MIN_ROWS_TO_ESTIMATE
+from tallybayes.ensemble.stacking import MIN_ROWS_TO_ESTIMATE, SINGLE_FEATURE
 from tallybayes.model.fitted import Fitted
 
 MAX_SHOWN = 12  # columns of the table of weights
@@ -92,7 +92,7 @@ def _stacking(ensemble: Ensemble, p: EnsembleParams) -> str:
 
 def _weights(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[str]:
     """The stacking weights, a column of the table in each line: the largest first."""
-    by_column = [part for part in ensemble.components if part.name not in (*BY_COMPONENT, "target_encoding")]
+    by_column = [part for part in ensemble.components if part.name not in (*SINGLE_FEATURE, "target_encoding")]
     lines = []
     if by_column:
         own = np.stack([ensemble.of(part.name, p.weights)[ensemble.column_group] for part in by_column], axis=1)
@@ -105,5 +105,5 @@ def _weights(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[st
     if ensemble.has("target_encoding"):
         each = zip(ensemble.encoded_column.tolist(), ensemble.of("target_encoding", p.weights), strict=True)
         lines += [f"target_encoding of {names[j]}: {w:.3f}" for j, w in each]
-    whole = [part.name for part in ensemble.components if part.name in BY_COMPONENT]
+    whole = [part.name for part in ensemble.components if part.name in SINGLE_FEATURE]
     return lines + [f"{name}: {float(ensemble.of(name, p.weights)[0]):.3f}" for name in whole]

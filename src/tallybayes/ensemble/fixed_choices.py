@@ -107,5 +107,5 @@ def _check_values(e: Ensemble, s: EnsembleStatistics) -> None:
     lam, gam, nu, *rest = e.fixed_numbers.tolist()
     if not np.isfinite(rest).all() or not (np.isnan(nu) or (0 <= lam <= 1 and 0 <= gam <= 1 and nu > 0)):
         raise ValueError("'fixed_numbers' are none")
-    if np.isnan(nu) == bool(len(e.score_column)) and float(np.abs(e.fixed_weights[-1])) > 0 and e.has("gaussian"):
+    if e.has("gaussian") and np.isnan(nu) == bool(len(e.score_column)) and e.of("gaussian", e.fixed_weights)[0] != 0:
         raise ValueError("its Gaussian component has no regularisation")

@@ -94,9 +94,7 @@ class CountedColumns:
     missing: NDArray[np.bool_]  # has it missing values?
     weight: Floats  # of each class
     canonical: tuple[NDArray[np.intp], ...]  # of each column: which level is the first, the second, …
-    identifier: NDArray[
-        np.bool_
-    ]  # ignored: nearly every row has a value of its own, or it is noise (see without_noise)
+    ignored: NDArray[np.bool_]  # an identifier (nearly every row has a value of its own), or noise (without_noise)
 
     def original_order(self, j: int, values: Array) -> Array:
         """Values of the levels of column j, from canonical order to their own."""
@@ -126,7 +124,7 @@ class CountedColumns:
         single = np.ascontiguousarray(np.concatenate([parts[j] for j in which.tolist()], axis=1))
         canonical = tuple(self.canonical[j] for j in which.tolist())
         flags = (self.numeric[which], self.missing[which], self.weight)
-        return CountedColumns(single, self.sizes[which], *flags, canonical, self.identifier[which])
+        return CountedColumns(single, self.sizes[which], *flags, canonical, self.ignored[which])
 
     def draw_bins(
         self, turn: NDArray[np.int32], bins: tuple[int, int], mdl: float, seed: int
@@ -150,8 +148,8 @@ def columns_of(
     missing = present < weight.sum() * (1 - 1e-9)
     levels = np.add.reduceat(single.sum(axis=0) > 0, first, dtype=np.int64)
     rows = n * np.minimum(present / max(float(weight.sum()), 1e-300), 1.0)
-    identifier = ~numeric & (levels > MANY_LEVELS) & (levels >= ID_SHARE * rows)
-    return CountedColumns(np.ascontiguousarray(single), sizes, numeric, missing, weight, order, identifier)
+    ignored = ~numeric & (levels > MANY_LEVELS) & (levels >= ID_SHARE * rows)
+    return CountedColumns(np.ascontiguousarray(single), sizes, numeric, missing, weight, order, ignored)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +171,7 @@ class ChainBuilder:
 
     def bin(self, column: Array, levels: Array, bins: Array) -> Array:
         """Add binnings of some columns, their maps one after the other; a column with missing values has a bin more."""
-        ignored = self.columns.identifier[column]  # no value has a bin, and the map has no place for any
+        ignored = self.columns.ignored[column]  # no value has a bin, and the map has no place for any
         missing = self.columns.missing[column] & ~ignored
         levels = levels[np.repeat(~ignored, self.columns.sizes[column])]
         bins = np.where(ignored, 1, bins)
@@ -273,7 +271,7 @@ def _many_levels(columns: CountedColumns) -> NDArray[np.int32]:
     """The categories with a target encoding."""
     first = np.cumsum(columns.sizes) - columns.sizes
     seen = np.add.reduceat(columns.single.sum(axis=0) > 0, first, dtype=np.int64)
-    return np.flatnonzero(~columns.numeric & ~columns.identifier & (seen > MANY_LEVELS)).astype(np.int32)
+    return np.flatnonzero(~columns.numeric & ~columns.ignored & (seen > MANY_LEVELS)).astype(np.int32)
 
 
 def _normal_scores(columns: CountedColumns) -> NormalScores:
@@ -287,7 +285,7 @@ def _normal_scores(columns: CountedColumns) -> NormalScores:
             return [normal_scores(n)] if is_frequent(float(n.sum() - n.max()), n) else []
         return [columns.original_order(j, own) for own in indicators(n)[1:]]
 
-    counts = [(j, own.sum(axis=0)) for j, own in enumerate(columns.split()) if not columns.identifier[j]]
+    counts = [(j, own.sum(axis=0)) for j, own in enumerate(columns.split()) if not columns.ignored[j]]
     return scores_of((j, dimensions(j, n)) for j, n in counts if (n > 0).sum() > 1)
 
 
@@ -348,12 +346,12 @@ def without_noise(columns: CountedColumns, from_ratio: float) -> CountedColumns:
         return columns
     _, _, single, sizes = _coarse(columns)
     value, free, n = _mutual_information(single, sizes)
-    p = np.where((free > 0) & ~columns.identifier, chdtrc(np.maximum(free, 1), 2 * n * value), 1.0)
+    p = np.where((free > 0) & ~columns.ignored, chdtrc(np.maximum(free, 1), 2 * n * value), 1.0)
     order = np.argsort(p, kind="stable")
     below = np.flatnonzero(p[order] <= MAX_FALSE * np.arange(1, columns.d + 1) / columns.d)
-    ignored = np.ones(columns.d, dtype=bool)
-    ignored[order[: max(below.max(initial=-1) + 1, MIN_CANDIDATES)]] = False
-    return replace(columns, identifier=columns.identifier | ignored)
+    noise = np.ones(columns.d, dtype=bool)
+    noise[order[: max(below.max(initial=-1) + 1, MIN_CANDIDATES)]] = False
+    return replace(columns, ignored=columns.ignored | noise)
 
 
 def is_weak(columns: CountedColumns) -> bool:
@@ -363,7 +361,7 @@ def is_weak(columns: CountedColumns) -> bool:
     """
     _, _, single, sizes = _coarse(columns)
     value, free, n = _mutual_information(single, sizes)
-    used = (n > 0) & ~columns.identifier
+    used = (n > 0) & ~columns.ignored
     told = float((n[used] * value[used] - free[used] / 2).sum())
     return told <= MAX_WEAK_INFORMATION * float(used.sum()) * (columns.K - 1)
 
@@ -381,7 +379,7 @@ def information(columns: CountedColumns, batches: Batches) -> Information:
     luts = [np.append(own, gone) for own, gone in zip(columns.split(maps[0]), none, strict=True)]
     order = np.argsort(-with_class, kind="stable")
     most = max(MIN_CANDIDATES, MAX_PAIR_CELLS // (d * INFORMATION_BINS**2 * K))
-    candidates = np.sort(order[~columns.identifier[order]][:most])
+    candidates = np.sort(order[~columns.ignored[order]][:most])
     pairs = _pairs(d, candidates)
     between = np.zeros((d, len(candidates)))
     if not len(pairs):

@@ -28,7 +28,7 @@ MIN_ROWS_TO_TUNE = 100  # for choosing the ridge, and for boosting
 MIN_ROWS_TO_ESTIMATE = 10  # for a cross-validated log-loss
 OPTIMISM = 0.1  # share of the way from the cross-validated loss to the resubstitution loss that full data gains
 TEMPERATURE_PULL, TEMPERATURE_CENTRE = 4.0, 0.3  # prior rows of a component's temperature, and where they draw it
-BY_COMPONENT = ("class_trees", "neighbors", "gaussian")  # components with one meta-feature in all
+SINGLE_FEATURE = ("class_trees", "neighbors", "gaussian")  # components with one meta-feature in all
 
 
 def nonnegative(ensemble: Ensemble) -> NDArray[np.bool_]:
@@ -40,7 +40,7 @@ def nonnegative(ensemble: Ensemble) -> NDArray[np.bool_]:
 def group_sizes(ensemble: Ensemble) -> Floats:
     """How many columns share each meta-feature: its ridge is multiplied by that."""
     each = np.bincount(ensemble.column_group).astype(np.float64)
-    single = (*BY_COMPONENT, "target_encoding")
+    single = (*SINGLE_FEATURE, "target_encoding")
     return np.concatenate([np.ones(part.size) if part.name in single else each for part in ensemble.components])
 
 

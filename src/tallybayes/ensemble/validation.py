@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tallybayes.ensemble.stacking import BY_COMPONENT
+from tallybayes.ensemble.stacking import SINGLE_FEATURE
 
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
@@ -67,7 +67,7 @@ def _check_components(e: Ensemble) -> None:
         raise ValueError("its components are not known ones")
     groups, end = int(e.column_group.max()) + 1, 0
     for name, first, size, _ in e.parts:
-        own = len(e.encoded_column) if name == "target_encoding" else 1 if name in BY_COMPONENT else groups
+        own = len(e.encoded_column) if name == "target_encoding" else 1 if name in SINGLE_FEATURE else groups
         if first != end or size != own:
             raise ValueError("its components do not follow one another")
         end += size
@@ -94,7 +94,7 @@ def _check_chains(e: Ensemble, d: int) -> None:
         raise ValueError("its chains are not of all columns in turn")
     first = {part.name: part.first for part in e.components}
     start = (e.chain_feature[:with_child].astype(np.int64) - np.tile(e.column_group, blocks)).reshape(blocks, d)
-    wanted = sorted(at for name, at in first.items() if name not in (*BY_COMPONENT, "target_encoding"))
+    wanted = sorted(at for name, at in first.items() if name not in (*SINGLE_FEATURE, "target_encoding"))
     if (start != start[:, :1]).any() or (np.diff(start[:, 0]) < 0).any() or np.unique(start).tolist() != wanted:
         raise ValueError("a chain has no meta-feature")
     if trees and (e.chain_feature[with_child:] != first.get("class_trees", -1) + np.arange(trees)).any():

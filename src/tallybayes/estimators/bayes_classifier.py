@@ -25,7 +25,7 @@ from tallybayes.ensemble.layout import Recipe, is_weak
 from tallybayes.ensemble.nested_halves import HalfFit, nested_halves, wanted
 from tallybayes.ensemble.networks import log_density
 from tallybayes.ensemble.row_sample import RowSample
-from tallybayes.ensemble.stacking import BY_COMPONENT
+from tallybayes.ensemble.stacking import SINGLE_FEATURE
 from tallybayes.ensemble.text_component import NGRAMS, fit_texts
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
 from tallybayes.estimators.base import GenerativeClassifier
@@ -101,7 +101,7 @@ class BayesClassifier(GenerativeClassifier):
     stacked by a ridge logistic regression on their leave-one-out predictions; gradient-boosted oblivious trees fit the
     residuals. With effort='best' k-nearest neighbours or class trees take part too. Networks, naive Bayes and the
     discriminant are generative and kept as sufficient statistics; stacking, trees, neighbours and boosting are chosen
-    on a sample of the rows, at most 64 MB of codes.
+    on a sample of the rows: 64 MB of codes, one byte a value, and never fewer than 8,000 rows.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ class BayesClassifier(GenerativeClassifier):
         recipe, seed = self._recipe(), self._seed()
         stage("choosing networks")
         columns, fields = choose_layout(ensemble, s, fitted.weight, numeric, data.n, batches, recipe, seed)
-        _warn_identifiers([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.identifier).tolist()])
+        _warn_identifiers([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.ignored).tolist()])
         chosen = replace(ensemble, **fields)
         stage("counting networks", data.n)
         chains, gaussian = count_layout(chosen, batches, fitted.K, w is not None, step)
@@ -463,7 +463,7 @@ class BayesClassifier(GenerativeClassifier):
             return out
         for part in ensemble.components:
             own = ensemble.of(part.name, terms[0].params.weights)
-            if part.name in BY_COMPONENT:
+            if part.name in SINGLE_FEATURE:
                 out[part.name] = float(own[0])
             elif part.name == "target_encoding":
                 names = [schema.name(columns[j]) for j in ensemble.encoded_column.tolist()]

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions import Gaussian, LogGaussian
-from tallybayes.distributions.capabilities import leave_one_out
+from tallybayes.distributions.capabilities import VarianceSmoothing, capability, leave_one_out
 from tallybayes.estimators.parameters import AUTO
 from tallybayes.estimators.state import ModelState
 from tallybayes.model import temperature
@@ -29,13 +28,13 @@ def in_use(given: Any, fitted: Fitted | None) -> float:
     if not isinstance(given, str):
         return given  # type: ignore[no-any-return]
     terms = () if fitted is None else fitted.terms
-    found = (t.distribution.var_smoothing for t in terms if isinstance(t.distribution, Gaussian | LogGaussian))
-    return next(found, PLAIN)
+    found = (capability(t.distribution, VarianceSmoothing) for t in terms)
+    return next((d.var_smoothing for d in found if d is not None), PLAIN)
 
 
 def choose(model: ModelState, fitted: Fitted, rows: Rows) -> Fitted:
     """The first rows, counted, with the smoothing of least leave-one-out log-loss."""
-    which = [t for t in fitted.terms if isinstance(t.distribution, Gaussian | LogGaussian)]
+    which = [t for t in fitted.terms if capability(t.distribution, VarianceSmoothing)]
     if not which or fitted.K < 2:
         return fitted
     others = replace(fitted, terms=tuple(t for t in fitted.terms if t not in which))
@@ -60,22 +59,18 @@ def choose(model: ModelState, fitted: Fitted, rows: Rows) -> Fitted:
         step()
         losses.append(-temperature.score(temperature.posterior(prior[at], log, 1.0), label, w))
     best = GRID[int(np.argmin(np.nan_to_num(losses, nan=np.inf)))]
-    terms = [
-        replace(t, distribution=replace(t.distribution, var_smoothing=best)) if t in which else t  # type: ignore[type-var]
-        for t in fitted.terms
-    ]
+    terms = [_with_smoothing(t, best) if t in which else t for t in fitted.terms]
     return fitted.with_terms(terms)
 
 
 def chosen_again(terms: tuple[Term, ...], fitted: Fitted) -> tuple[Term, ...]:
     """Terms for more rows, with the smoothing that was chosen."""
     s = in_use(AUTO, fitted)
-    return tuple(
-        replace(t, distribution=replace(t.distribution, var_smoothing=s))
-        if isinstance(t.distribution, Gaussian | LogGaussian)
-        else t
-        for t in terms
-    )
+    return tuple(_with_smoothing(t, s) if capability(t.distribution, VarianceSmoothing) else t for t in terms)
+
+
+def _with_smoothing(t: Term, s: float) -> Term:
+    return replace(t, distribution=replace(t.distribution, var_smoothing=s))  # type: ignore[type-var]
 
 
 def _spread(n: int, most: int) -> NDArray[np.int64]:

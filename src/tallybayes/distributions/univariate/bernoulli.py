@@ -33,8 +33,8 @@ from tallybayes.distributions.statistics import (
     repeated_alpha,
     weighted,
 )
+from tallybayes.distributions.univariate.by_column import ByColumn
 from tallybayes.distributions.univariate.categorical import Categorical, CategoricalStatistics
-from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.errors import OptionError, brief
 from tallybayes.utils.array_types import Array
 

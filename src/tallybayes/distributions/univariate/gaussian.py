@@ -26,6 +26,7 @@ from tallybayes.distributions.capabilities import (
     SeenColumns,
     SQLCounts,
     SumsOfSquares,
+    VarianceSmoothing,
 )
 from tallybayes.distributions.context import Context, Counted, Exported, Features, RowColumn, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
@@ -42,7 +43,7 @@ from tallybayes.distributions.statistics import (
     combine_means,
     expect,
 )
-from tallybayes.distributions.univariate.independent_columns import ByColumn
+from tallybayes.distributions.univariate.by_column import ByColumn
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
 
@@ -146,6 +147,7 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
         SeenColumns,
         SQLCounts,
         SumsOfSquares,
+        VarianceSmoothing,
     )
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from tallybayes.distributions.capabilities import (
     Plotted,
     SeenColumns,
     SumsOfSquares,
+    VarianceSmoothing,
 )
 from tallybayes.distributions.context import Context, Exported, PlotStyle, RowColumn, Weights, plain
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum, rows_from
@@ -34,8 +35,8 @@ from tallybayes.distributions.statistics import (
     per_column,
     subtract,
 )
+from tallybayes.distributions.univariate.by_column import ByColumn
 from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianStatistics
-from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.utils.array_types import Array
 
 LOG_BLOCK = 1 << 18  # numbers whose logarithms are there at a time
@@ -131,6 +132,7 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
         Plotted,
         SeenColumns,
         SumsOfSquares,
+        VarianceSmoothing,
     )
 
     def __post_init__(self) -> None:

@@ -32,8 +32,8 @@ from tallybayes.distributions.statistics import (
     per_column,
     repeated_alpha,
 )
+from tallybayes.distributions.univariate.by_column import ByColumn
 from tallybayes.distributions.univariate.count_scores import CountParams, linear_scores, one_column
-from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.utils.array_types import Array
 
 LARGE = 1e18  # a rate whose counts do not fit into 64 bits

@@ -26,8 +26,8 @@ class SimpleDistribution(Distribution[Stats, Params]):
     log density is (`log_density`) and how values are drawn (`draw`). Adding, merging, forgetting, weights and missing
     values follow. A subclass is a frozen dataclass; `register` makes it available by its name.
 
-    It is used where it is asked for. The default selection does not try it: that takes the capability
-    `ColumnLeaveOneOut` (``model/distribution_selection.py``), for which sums alone do not do.
+    It is used where it is asked for. The default selection does not try it: that needs leave-one-out of each column
+    (`ColumnLeaveOneOut`), which ``ByColumn`` in this folder derives from its statistics.
 
     Attributes
     ----------
