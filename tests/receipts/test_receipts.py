@@ -157,6 +157,26 @@ def test_residue_is_found_where_there_is_some():
     assert residue(kept.forget([[1234.56789]], [0]), removed)["found"] == {}
 
 
+@pytest.mark.parametrize("memory", ["rows", "sample"])
+def test_values_of_rows_that_the_model_keeps_are_shared_not_found(memory):
+    """Kept rows are compressed in the file: words that remaining rows have stand in it by chance, or do not."""
+    note = ["the quick brown fox jumps over dogs", "every lazy day in summer", "Quick thinking saves the summer"]
+    rows = [{"note": note[i % 3], "pay": 1000.125 + i % 5, "job": "clerk"} for i in range(60)]
+    rows[7] = {"note": "quick secretword summer", "pay": 98765.4321, "job": "lighthouse keeper"}
+    rows[8] = {"note": "quick summer", "pay": 1001.125, "job": "clerk"}
+    model = NaiveBayes({"note": "words"}, memory=memory).fit(rows, ["a", "b"] * 30)
+    receipt = model.forget(rows[7:9], ["b", "a"], receipt=True)
+    assert receipt.residue == {"searched": 7, "found": {}, "shared": 4}  # quick, summer, clerk, 1001.125
+    column = model._rows.columns[-1]
+    left = replace(column, labels=(*column.labels, "lighthouse keeper"))  # a label that no row has
+    model.__dict__["_rows"] = replace(model._rows, columns=(*model._rows.columns[:-1], left))
+    removed = RemovedRows()
+    removed.add(model.schema_, rows[7:8], ["b"])
+    from tallybayes.receipts.residue import residue
+
+    assert residue(model, removed)["found"] == {"job": 1}
+
+
 RDA = RegularizedDiscriminantAnalysis
 
 

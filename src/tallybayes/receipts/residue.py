@@ -16,6 +16,7 @@ from tallybayes.receipts.removed_rows import RemovedRows
 from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
+    from tallybayes.data.row_store import RowStore
     from tallybayes.estimators.base import GenerativeClassifier
 
 
@@ -54,40 +55,88 @@ def residue(model: GenerativeClassifier, rows: RemovedRows) -> dict[str, Any]:
     """How many of the values that may identify somebody are in the written model, by column.
 
     A text is searched in every text of the file and in every array of it; a number in every number, and in every text.
-    A name that remaining rows have too (its count is above 0) is `shared`, not found.
+    What remaining rows have too, as a name whose count is above 0 or in a row that the model keeps, is `shared`, not
+    found.
     """
     searched = sum(len(v) for v in rows.texts.values()) + sum(len(v) for v in rows.numbers.values())
     result: dict[str, Any] = {"searched": searched, "found": {}, "shared": 0}
     if model.fitted_.K == 0 or not searched:
         return result
-    header, arrays = to_document(model, {})
-    document = header["model"]
-    texts = {v for v in _values(document) if isinstance(v, str)}
-    for a in arrays:
-        if a.dtype.kind in "US":
-            texts.update(map(str, a.ravel().tolist()))
-    held = _held_names(model.fitted_)
-    strange = "\0".join(texts - held)
-    blobs = [a.tobytes() for a in arrays if a.dtype.kind == "u" and a.dtype.itemsize == 1]
+    kept = _KeptRows(model)
+    written = _Written(model, kept)
     for name, wanted in rows.texts.items():
-        found = 0
-        for text in wanted:
-            if text in strange or any(text.encode("utf-8", "surrogatepass") in blob for blob in blobs):
-                found += 1
-            elif text in texts:
-                result["shared"] += 1
+        found, shared = written.count_texts(wanted, kept)
+        result["shared"] += shared
         if found:
             result["found"][name] = found
-    known = {float(v) for v in _values(document) if isinstance(v, int | float) and not isinstance(v, bool)}
     for name, values in rows.numbers.items():
         asked = np.array(sorted(values))
-        there = np.isin(asked, sorted(known)) | np.array([repr(v) in strange or f"{v:.17g}" in strange for v in asked])
-        for a in arrays:
-            if a.dtype.kind in "fiu" and a.size:
-                there |= np.isin(asked.astype(a.dtype) if a.dtype.kind == "f" else asked, a)
+        others = np.isin(asked, kept.numbers)
+        there = written.has_numbers(asked) & ~others
+        result["shared"] += int(others.sum())
         if there.any():
             result["found"][name] = result["found"].get(name, 0) + int(there.sum())
     return result
+
+
+class _KeptRows:
+    """The values of rows that a model keeps (memory='rows', 'sample'): those of remaining rows."""
+
+    def __init__(self, model: GenerativeClassifier) -> None:
+        store: RowStore | None = model.__dict__.get("_rows")
+        self.names, numbers = set[str](), [np.empty(0)]
+        if store is not None and store.matrix is not None:
+            numbers.append(store.matrix)
+        if store is not None and store.csr is not None:
+            numbers.append(store.csr.data)
+        for column in (store.columns or ()) if store is not None else ():
+            if column.form == "numbers":
+                numbers.append(column.values)
+            elif column.form != "times":
+                used = np.unique(column.values[column.values >= 0]).tolist()
+                self.names.update(v for code in used if isinstance(v := column.labels[code], str))
+        self.numbers = np.unique(np.concatenate([np.ravel(a).astype(np.float64) for a in numbers]))
+        whole = "\0".join(self.names)
+        self.texts = whole + "\0" + whole.lower()  # words are looked for in small letters
+
+
+class _Written:
+    """All texts, numbers and arrays of a written model."""
+
+    def __init__(self, model: GenerativeClassifier, kept: _KeptRows) -> None:
+        header, self.arrays = to_document(model, {})
+        leaves = list(_values(header["model"]))
+        self.texts = {v for v in leaves if isinstance(v, str)}
+        for a in self.arrays:
+            if a.dtype.kind in "US":
+                self.texts.update(map(str, a.ravel().tolist()))
+        self.known = sorted({float(v) for v in leaves if isinstance(v, int | float) and not isinstance(v, bool)})
+        self.blobs = [a.tobytes() for a in self.arrays if a.dtype.kind == "u" and a.dtype.itemsize == 1]
+        self.strange = "\0".join(self.texts - _held_names(model.fitted_) - kept.names)
+
+    def count_texts(self, wanted: set[str], kept: _KeptRows) -> tuple[int, int]:
+        """How many of these texts are there, and how many more are those of remaining rows."""
+        found, shared = 0, 0
+        for text in wanted:
+            if text in self.strange:
+                found += 1
+            elif text in kept.texts:
+                shared += 1
+            elif any(text.encode("utf-8", "surrogatepass") in blob for blob in self.blobs):
+                found += 1
+            elif text in self.texts:
+                shared += 1
+        return found, shared
+
+    def has_numbers(self, asked: Array) -> Array:
+        """Which of these numbers are there."""
+        there = np.isin(asked, self.known) | np.array(
+            [repr(v) in self.strange or f"{v:.17g}" in self.strange for v in asked]
+        )
+        for a in self.arrays:
+            if a.dtype.kind in "fiu" and a.size:
+                there |= np.isin(asked.astype(a.dtype) if a.dtype.kind == "f" else asked, a)
+        return np.asarray(there)
 
 
 def _values(tree: object) -> Iterator[object]:
