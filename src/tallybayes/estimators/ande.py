@@ -202,8 +202,9 @@ class AnDE(NetworkClassifier):
 class AODE(AnDE):
     """Averaged one-dependence estimators: the mean of the SPODEs of all columns (Webb, Boughton and Wang 2005).
 
-    As accurate as a chosen structure, without choosing: one pass over the rows counts all pairs of columns, and adding,
-    forgetting and merging are exact.
+    As accurate as a chosen structure, without choosing: one pass over the rows counts all pairs of columns. Adding,
+    forgetting and merging change these counts exactly for whole-number weights; cut points stay as chosen on the first
+    batch.
     A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
     nobody's parent.
 

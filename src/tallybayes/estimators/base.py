@@ -129,7 +129,8 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
 
         With ``memory='rows'`` the model becomes, to the bit, the fit of the rows that are left (a level that a
         categorical type lists and no row has any more keeps a place without a name). Otherwise its
-        statistics become those of the rows that are left (counts exactly, sums of squares to rounding), and what was
+        statistics become those of the rows that are left (counts exactly for whole-number weights, means and sums of
+        squares to rounding), and what was
         chosen with the rows (bins, distributions, structure, temperature) stays as it is. Names of levels and words
         that no row has any more leave the model; a level that comes back is new, also to bins of a BayesClassifier.
 
@@ -297,7 +298,10 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         return dict(zip(half_life_mixture.HALF_LIVES, found, strict=True))
 
     def merge(self, *others: GenerativeClassifier | Iterable[GenerativeClassifier]) -> Self:
-        """Add what other models learned, as if their rows had been learned here.
+        """Add what other models learned: counts exactly for whole-number weights, means and variances to rounding.
+
+        Bins, distributions, structure and other choices stay those of this model; with ``memory='rows'`` all are made
+        again on the rows of both.
 
         Parameters
         ----------
