@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TallybayesError(Exception):
-    """Anything this library refuses to do.
+    """Base class of the errors of this library.
 
     Catch it to catch every error below; the message says what to do.
     """
@@ -59,7 +59,7 @@ class TableError(TallybayesError, ValueError):
 class NestedValueError(TableError, TypeError):
     """A cell that holds a list, a dict or another container.
 
-    Spread the container over several columns.
+    Give each element of the container a column of its own.
     """
 
 
@@ -108,7 +108,7 @@ class ModelFileError(TallybayesError, ValueError):
 
 
 class ReceiptError(TallybayesError, ValueError):
-    """A deletion receipt that is not one, or that lacks what is asked of it.
+    """A file that is no deletion receipt, or a receipt without the key that the call needs.
 
     Give the receipt as it was written, the right key, or the model it is about.
     """

@@ -196,7 +196,7 @@ def test_bad_input_gets_one_clear_error(options: dict[str, Any], error: type[Exc
         ({"losses": {"a": np.eye(2)}}, "loss"),
         ({"losses": {"a": "high"}}, "loss"),
         ({"losses": {"a": np.full((3, 3), np.nan)}}, "loss"),
-        ({"losses": {"a": {"setosa": 3}}}, "answer, truth"),
+        ({"losses": {"a": {"setosa": 3}}}, "decision, class"),
         ({"losses": {"a": {("setosa", "rose"): 3}}}, "'rose'"),
     ],
 )

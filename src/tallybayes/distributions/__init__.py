@@ -110,7 +110,7 @@ def register(cls: type[Distribution]) -> type[Distribution]:
 
 
 def registered() -> tuple[str, ...]:
-    """List the names that `distributions=` understands.
+    """List the names that the parameter `distributions` accepts.
 
     Returns
     -------

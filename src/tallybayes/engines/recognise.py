@@ -25,7 +25,7 @@ ADAPTERS: dict[tuple[str, str], str] = {
 
 
 def adapter(package: str, name: str, where: str) -> None:
-    """Say who makes a source of the instances of a class.
+    """Register the function that makes a row source of the instances of a class.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def adapter(package: str, name: str, where: str) -> None:
 
 
 def open_source(source: object) -> RowSource:
-    """Make a Source of anything that learn_from takes.
+    """Make a row source of anything that `learn_from` accepts.
 
     Parameters
     ----------

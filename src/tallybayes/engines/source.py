@@ -29,7 +29,7 @@ BATCH_CELLS = 1 << 22  # and fewer where they are wide
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Which columns of a source are what.
+    """The roles of the columns of a source: features, target, weight, and columns to copy.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ class ColumnRoles:
     target : tuple of str, default=()
         The column that holds the class, or one for each output of a network.
     weight : str, default=None
-        The column that says how many times a row counts.
+        The column of sample weights.
     keep : tuple of str, default=()
-        Columns to hand on beside an answer.
+        Columns to copy beside the predictions.
     """
 
     features: tuple[str, ...]
@@ -105,18 +105,18 @@ def _weights(table: pa.Table, name: str) -> NDArray[np.float64]:
 
 
 class RowSource(ABC):
-    """Rows that are somewhere else. A subclass says its names and gives batches; the rest follows.
+    """Base class of row sources: files, lazy frames, databases. A subclass names the columns and yields batches.
 
     Attributes
     ----------
     where : str
-        What messages call it.
+        Its name in messages.
     once : bool
         Whether it can be read only once.
     total : int or None
         How many rows there are, if that is known without reading them.
     rows_read : int or None
-        How many rows were counted so far; None where others count them.
+        How many rows were counted so far; None where another process counts them.
     files : tuple of str
         The files that it reads, which must not be written meanwhile.
     index : frozenset of str

@@ -23,18 +23,18 @@ MAX_LABEL_BYTES = 1 << 24  # and no more than this much of them: texts are no la
 
 @dataclass(frozen=True)
 class Survey:
-    """A sample of rows, and the labels of columns of text.
+    """A uniform sample of a source, and the distinct labels of its text columns, from which a plan is made.
 
     Parameters
     ----------
     sample : pyarrow.Table
         The rows, in their order.
     key : ndarray of shape (n,)
-        A random number from 0 to 1 for each; the sample is the rows with the smallest.
+        A random number from 0 to 1 for each row; the sample has the rows with the smallest.
     rows : int
         How many rows there were.
     labels : dict from str to pyarrow.Array or None
-        The different values of each column of text; None where there are too many.
+        The distinct values of each text column; None where there are too many.
     most : int
         How many rows the sample may have.
     """
@@ -76,7 +76,7 @@ class Survey:
 
 
 def survey_of(table: pa.Table, most: int, part: int = 0, bound: float = 1.0) -> Survey:
-    """Survey some rows.
+    """Sample a table, and list the labels of its text columns.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
-    """A generative classifier with scikit-learn's interface; subclasses have the parameters and the distributions."""
+    """Base class of all classifiers: the methods and attributes that each of them has."""
 
     def _learn(
         self,

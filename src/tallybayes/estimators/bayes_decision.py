@@ -107,7 +107,7 @@ class BayesDecision(Wrapper):
         answers = self.answers_.tolist()[: len(self.loss_)]
         rows = [(a, *(f"{cost:g}" for cost in costs)) for a, costs in zip(answers, self.loss_.tolist(), strict=True)]
         more = "" if self.reject is None else f"Rejecting a row costs {self.reject:g}: {self.answers_.tolist()[-1]!r}."
-        table = notebook.table(("answer, if the truth is", *self.classes_.tolist()), rows)
+        table = notebook.table(("decision, if the class is", *self.classes_.tolist()), rows)
         return diagram + notebook.page(table, notebook.paragraph(more))
 
     # --- learning ----------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from tallybayes.utils.array_types import Floats
 
 
 class KDB(LearnedNetwork):
-    """k-dependence Bayes: each column depends on the class and on up to k others (Sahami 1996), selectively.
+    """k-dependence Bayes (Sahami 1996): each column depends on the class and on up to k other columns.
 
     Columns are taken in by falling I(x_j; y); each has as parents the k columns before it with the largest
     I(x_i; x_j | y). One pass counts all pairs, a second the chosen combinations. With `select` a third judges every

@@ -130,7 +130,7 @@ def _read(loss: Any, name: str, labels: list[object]) -> tuple[Pairs | None, obj
     """
     if isinstance(loss, Mapping):
         if not loss or not all(isinstance(key, tuple) and len(key) == 2 for key in loss):
-            raise OptionError(f"{name} as a dict goes from (answer, truth) to a number; got {brief(loss)}.")
+            raise OptionError(f"{name} as a dict maps (decision, class) to a number; got {brief(loss)}.")
         return loss, None
     names = column_names(loss)
     if names is None:
@@ -169,9 +169,9 @@ def _table(pairs: Pairs, answers: list[object], labels: list[object]) -> Floats:
                 cells[-1].append(pairs[key])
     if missing:
         raise OptionError(
-            f"loss does not say what these cost (answer, truth): {', '.join(missing[:5])}"
-            f"{f' and {len(missing) - 5} more' if len(missing) > 5 else ''}. Only a right answer costs 0 by itself; "
-            "(answer, ...) stands for every truth that is not named, (..., ...) for every pair."
+            f"loss has no cost for (decision, class): {', '.join(missing[:5])}"
+            f"{f' and {len(missing) - 5} more' if len(missing) > 5 else ''}. Only the true class costs 0 "
+            "unless given; (decision, ...) stands for every class that is not named, (..., ...) for every pair."
         )
     return check_loss(cells, (0, len(labels)))
 

@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=ModelState)
 
 
 def merge_all(models: Iterable[Model]) -> Model:
-    """Merge many models into the one that all their rows together give.
+    """Merge several models into one, by adding their sufficient statistics.
 
     They are merged two by two, in a tree, as they come: of an iterator no more are held at a time than the tree is
     high. Counts are the same bits in whatever order the models come: levels that all of them list first keep their

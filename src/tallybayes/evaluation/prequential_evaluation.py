@@ -16,7 +16,9 @@ from tallybayes.utils.array_types import Floats
 
 @dataclass(frozen=True)
 class Prequential:
-    """Result of `prequential`. ``str`` gives one line; ``frame`` one row for each block of the stream.
+    """Result of `prequential`: accuracy, log-loss and time, in all and by block.
+
+    ``str`` gives one line; ``frame`` one row for each block of the stream.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def save_model(
 def log_model(
     model: GenerativeClassifier | BayesDecision, name: str = "model", *, input_example: object = None, **options: Any
 ) -> Any:
-    """Write a fitted model into the MLflow run that is going on.
+    """Log a fitted model to the active MLflow run.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ def log_model(
 
 
 class Answers:
-    """What MLflow calls: a model, and the method that is asked for.
+    """The pyfunc model of MLflow: it calls the requested method of a fitted model.
 
     Parameters
     ----------
     model : fitted classifier of this library
-        Who answers.
+        The model that predicts.
 
     Examples
     --------

@@ -93,8 +93,8 @@ class BoundaryShiftDisplay(Display):
         priors : dict, default=None
             {name: one number per class, or a dict by label}.
         losses : dict, default=None
-            {name: a loss as BayesDecision takes it}: a matrix λ[answer, truth] in the order of classes_, or a dict
-            {(answer, truth): loss} where ... stands for all that are not named. Either priors or losses are given.
+            {name: a loss as BayesDecision takes it}: a matrix λ[decision, class] in the order of classes_, or a dict
+            {(decision, class): loss} where ... stands for all that are not named. Either priors or losses are given.
         features : two columns by name or position, default=None
             Needed if the model has more than two.
         grid : int, default=200

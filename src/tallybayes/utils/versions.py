@@ -30,7 +30,7 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print the versions and settings that a report of a problem should contain.
+    """Print versions, compiler, instruction sets and threads, for bug reports.
 
     One line each: Python, the platform, tallybayes, the packages it can use and whether they are installed, the
     compiler of the core, the instruction sets that were compiled, those that this processor supports, the one in use

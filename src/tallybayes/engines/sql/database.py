@@ -379,7 +379,7 @@ class DatabaseQuery(DatabaseSource):
 
 
 def database(source: Any) -> RowSource:
-    """(connection, name of a table) as a source."""
+    """Make a row source of a pair (connection, name of a table)."""
     connection, name = source
     if isinstance(name, str) and name.lstrip().lower().startswith(("select ", "with ", "from ")):
         raise OptionError(
