@@ -17,7 +17,7 @@ from tallybayes.distributions import Gaussian
 from tallybayes.distributions.capabilities import IndependentColumns
 from tallybayes.errors import LabelError, OptionError, TableError, UnseenCategoryWarning
 from tallybayes.explain import evidence
-from tallybayes.explain.phrases import strength
+from tallybayes.explain.phrases import factor, strength
 
 
 def two_blobs(n: int = 300, seed: int = 0, K: int = 2) -> tuple[Any, Any]:
@@ -456,3 +456,11 @@ def test_values_that_json_does_not_know_are_told_in_words() -> None:
     wide = np.array([[1.5], [2.0], [4.0], [3.0]], dtype=np.longdouble)
     (row,) = tb.GaussianNB().fit(wide, list("aabb")).explain(wide[:1]).to_dict()["rows"]
     assert row["evidence"][0]["value"] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("times", "shown"),
+    [(3.0, "×3"), (1 / 2.5, "÷2.5"), (2018.0, "×2,020"), (1 / 48_400, "÷48,400"), (3.2e7, "×10^7.5"), (np.inf, "×∞")],
+)
+def test_a_factor_on_the_odds_has_no_exponent_of_a_computer(times: float, shown: str) -> None:
+    assert factor(float(np.log(times))) == shown

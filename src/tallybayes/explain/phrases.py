@@ -11,6 +11,7 @@ PRIOR = "(prior)"  # its name among the features of a frame
 TOGETHER = "(together)"  # the same of what belongs to no column
 # Jeffreys' words for a factor on the odds of less than this
 WORDS = ((10**0.5, "weak"), (10.0, "substantial"), (10**1.5, "strong"), (100.0, "very strong"))
+POWERS = np.log(999_500)  # nats
 MAX_EXPONENT = 700.0  # nats; exp of more is no number
 
 
@@ -21,16 +22,14 @@ def strength(evidence: float) -> str:
 
 
 def factor(evidence: float) -> str:
-    """×3 or ÷3."""
+    """×3 or ÷3, in three digits; from a million on as a power of 10."""
     sign = "×" if evidence >= 0 else "÷"
     size = abs(evidence)
-    return (
-        f"{sign}{np.exp(size):.3g}"
-        if size < MAX_EXPONENT
-        else f"{sign}∞"
-        if np.isinf(size)
-        else f"{sign}10^{size / np.log(10):.0f}"
-    )
+    if np.isinf(size):
+        return f"{sign}∞"
+    if size >= POWERS:
+        return f"{sign}10^{size / np.log(10):.1f}"
+    return f"{sign}{float(f'{np.exp(size):.3g}'):,.15g}"
 
 
 def odds(log_odds: float) -> str:

@@ -50,7 +50,7 @@ class Bar(str):
 
 def bar(value: float, most: float, text: str, error: float = 0.0, both: bool = False) -> Bar:
     """A bar from 0 to `most`, or to both sides of 0, with a whisker of ± error, and the text beside it."""
-    width, zero = (60, 60) if both else (90, 0)
+    width, zero = (60, 60) if both else (60, 0)
     scale = width / most if most > 0 else 0.0
     end = zero + value * scale
     start, size = min(zero, end), max(abs(value) * scale, 1.0)
