@@ -257,6 +257,17 @@ def test_a_column_that_stands_apart_counts(db: Any) -> None:
     np.testing.assert_allclose([row[2:] for row in found], model.predict_proba(gaps), rtol=0, atol=1e-9)
 
 
+def test_models_with_too_many_cells_advise_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tallybayes.engines.sql.sql_relations.MAX_CELLS", 5)
+    t = table(60, missing=False)
+    X, y = t.select(["colour", "alive", "length"]), t["kind"].to_pylist()
+    for model in (tb.AODE(cuts="frequency"), tb.BayesClassifier("fast"), tb.BayesClassifier(parts=("networks",))):
+        with pytest.raises(ExportError, match="fewer columns or fewer levels") as refused:
+            tb.export.to_sql(model.fit(X, y))
+        smaller = isinstance(model, tb.BayesClassifier) and model.effort != "fast"
+        assert ("effort='fast'" in str(refused.value)) == smaller
+
+
 def test_models_without_sql_say_why() -> None:
     t = table(60)
     wide = tb.TAN().fit(t.select(["colour", "alive"]), t["kind"].to_pylist())

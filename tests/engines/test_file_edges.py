@@ -123,3 +123,6 @@ def test_errors_of_files_advise_what_python_has(tmp_path: Path, late: bytes, mat
         tb.AODE().plan(path, "kind")
     assert "--" not in str(refused.value)
     assert ("schema={'x': 'categorical'}" in str(refused.value)) == late.startswith(b"two")
+    with pytest.raises(TableError) as refused:
+        tb.RegularizedDiscriminantAnalysis().learn_from(path, "kind")  # it has no schema=
+    assert ("say NaiveBayes(schema={'x': 'categorical'})" in str(refused.value)) == late.startswith(b"two")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -192,10 +193,14 @@ def test_advice_suits_rows_that_come_later_and_texts() -> None:
     texts = ["a good day", "a bad day", "no day at all"]
     for counting in (tb.MultinomialNB(), tb.BernoulliNB()):
         with (
-            pytest.warns(TextColumnWarning),
+            warnings.catch_warnings(action="error"),  # the error says it
             pytest.raises(TableError, match=r"NaiveBayes\(\) reads their words, and CountVectorizer"),
         ):
             counting.fit(texts, Y)
+    for model in (tb.CategoricalNB(), tb.TAN()):
+        with pytest.warns(TextColumnWarning, match="takes each text as a category") as warned:
+            model.fit(pd.DataFrame({"a": texts}), Y)
+        assert ("schema=" in str(warned[0].message)) == isinstance(model, tb.TAN)  # the other has no such option
     reading = tb.NaiveBayes().fit(texts, Y)
     with pytest.raises(TableError, match=r"Give a list of texts, \['one day'\]"):
         reading.predict("one day")

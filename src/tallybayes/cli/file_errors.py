@@ -34,6 +34,10 @@ class ColumnHints(Protocol):
     def learned(self) -> bool:
         """Whether a model says what the columns are."""
 
+    @property
+    def declarable(self) -> bool:
+        """Whether the model can be told what columns are."""
+
 
 class Speaking:
     """Turns pyarrow's errors into a TableError of one line."""
@@ -86,9 +90,12 @@ class Speaking:
                 f"column {column!r} has {shown}; the model learned {_plain(type_)} in this column. Correct it, or "
                 "if it stands for a missing value, leave the cell empty."
             )
+        declared = f"schema={{'{column}': 'categorical'}}"
+        if self.text is not None and not self.text.declarable:
+            declared = f"NaiveBayes({declared})"
         return (
-            f"column {column!r} was taken for {_plain(type_)} and has {shown}. If it holds words, say "
-            f"schema={{'{column}': 'categorical'}}; if that stands for a missing value, leave the cell empty."
+            f"column {column!r} was taken for {_plain(type_)} and has {shown}. If it holds words, say {declared}; if "
+            "that stands for a missing value, leave the cell empty."
         )
 
     def _bad_row(self) -> str | None:

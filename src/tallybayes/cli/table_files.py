@@ -56,7 +56,7 @@ class Text:
     """How text is read. types: columns whose type is known beforehand. target: labels stay the numbers they are.
 
     learned: the types are those that a model has learned, so no --kind can change them. wanted: columns that there have
-    to be.
+    to be. declarable: the model can be told what columns are.
     """
 
     format: str | None = None
@@ -66,6 +66,7 @@ class Text:
     learned: bool = False
     said: Said = NOTHING_SAID
     wanted: Collection[str] = ()
+    declarable: bool = True
 
 
 @dataclass(frozen=True)

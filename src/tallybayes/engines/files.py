@@ -99,13 +99,14 @@ class FileSource(RowSource):
         kept = {name: pa.string() for name in roles.keep if name not in types}
         return FileSource(self.paths, replace(self.text, types={**kept, **types}, learned=True))
 
-    def with_declared_kinds(self, kinds: Mapping[str, str], target: Sequence[str]) -> RowSource:
+    def with_declared_kinds(self, kinds: Mapping[str, str] | None, target: Sequence[str]) -> RowSource:
         if self.rows.files[0].format in ("parquet", "arrow"):
             return self
         from tallybayes.cli.column_types import types_of_kinds
 
         one = target[0] if len(target) == 1 else None
-        return FileSource(self.paths, replace(self.text, types=types_of_kinds(kinds), target=one))
+        types = types_of_kinds(kinds or {})
+        return FileSource(self.paths, replace(self.text, types=types, target=one, declarable=kinds is not None))
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         if not self._parquet:

@@ -170,8 +170,8 @@ def resolve_columns(
     here.require([*targets, *([] if weight is None else [weight])])
     known = None if fresh else model.fitted_.schema.needed_names
     if fresh:
-        kinds = getattr(model, "schema", None)
-        here = here.with_declared_kinds(kinds if isinstance(kinds, Mapping) else {}, targets)
+        kinds = getattr(model, "schema", {}) if hasattr(model, "schema") else None
+        here = here.with_declared_kinds(kinds if kinds is None or isinstance(kinds, Mapping) else {}, targets)
     others = {*targets, weight}
     rest = known or tuple(name for name in here.names if name not in others | here.index)
     features = rest if columns is None else column_names("columns", columns)

@@ -206,13 +206,13 @@ class RowSource(ABC):
         """
         return self
 
-    def with_declared_kinds(self, kinds: Mapping[str, str], target: Sequence[str]) -> RowSource:  # noqa: ARG002
+    def with_declared_kinds(self, kinds: Mapping[str, str] | None, target: Sequence[str]) -> RowSource:  # noqa: ARG002
         """Give the same rows, read as a model's ``schema=`` says; by default as they are.
 
         Parameters
         ----------
-        kinds : dict from column to kind
-            What is said of some columns.
+        kinds : dict from column to kind or None
+            What is said of some columns; None if the model has no such option.
         target : sequence of str
             The column of the class, whose whole numbers stay whole.
 

@@ -146,7 +146,7 @@ def _learn_first(model: GenerativeClassifier, table: Table, target: Target, clas
     who, balanced = type(model).__name__, balanced_weights(model, target)
     target = with_class_weights(model, target, balanced)
     counted = None if target.w is None else target.y >= 0
-    schema = infer_schema(table, model._given_schema(), model._kind, model._reads_text, who, counted)
+    schema = _inferred(model, table, counted)
     table = align(table, schema, who)
     target, classes_fixed = labels_of(target, classes, None)
     check_class_weight_labels(model.class_weight, target.classes, classes_fixed or is_all_data)
@@ -595,8 +595,19 @@ def learn_batches(model: Model, batches: Iterable[Any]) -> Model:
 
 def schema_of(model: GenerativeClassifier, X: object) -> Schema:
     """What a model would take the columns of a table for: no levels and no bins."""
-    table = read_table(X)
-    return infer_schema(table, model._given_schema(), model._kind, model._reads_text, type(model).__name__)
+    return _inferred(model, read_table(X))
+
+
+def _inferred(model: GenerativeClassifier, table: Table, counted: Array | None = None) -> Schema:
+    return infer_schema(
+        table,
+        model._given_schema(),
+        model._kind,
+        model._reads_text,
+        type(model).__name__,
+        counted,
+        declarable=hasattr(model, "schema"),
+    )
 
 
 def labels_of(target: Target, classes: object, before: Fitted | None) -> tuple[Target, bool]:

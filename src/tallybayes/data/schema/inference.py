@@ -143,8 +143,12 @@ def infer_schema(
     reads_text: bool = False,
     who: str = "this model",
     counted: Array | None = None,
+    declarable: bool = True,
 ) -> Schema:
-    """The schema of the first rows. who: the model's name; counted: rows of positive weight (None: all)."""
+    """The schema of the first rows.
+
+    who: the model's name; counted: rows of positive weight (None: all); declarable: whether the model has schema=.
+    """
     if isinstance(declared, Schema):
         align(table, declared)  # raises if it does not fit
         _check_text(declared, reads_text, who)
@@ -158,7 +162,10 @@ def infer_schema(
         table = expand_table(in_columns(table), columns)
     schema = Schema(_kinds(table, default), table.names, table.container, expansion=columns)
     said = _declared_kinds(schema, words)
-    said |= _texts(table, schema, said, reads_text, who, repeating)
+    texts = _texts(table, said, repeating)
+    said |= dict.fromkeys(texts, "text" if reads_text else "categorical")
+    if texts and not reads_text and (declarable or default == "categorical"):  # others refuse what is no number
+        _warn_text([schema.name(j) for j in texts], who, declarable)
     if said:
         schema = replace(schema, kinds=tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds)))
     if said or table.columns is not None:  # the columns of a matrix are all of one kind, which is no text
@@ -273,24 +280,17 @@ def _declared_kinds(schema: Schema, declared: Mapping[object, object]) -> dict[i
     return found
 
 
-def _texts(
-    table: Table, schema: Schema, said: Mapping[int, Kind], reads_text: bool, who: str, repeating: Container[int]
-) -> Mapping[int, Kind]:
-    """Undeclared columns that look like text: text where the model reads it, else categories with a warning."""
-    if table.columns is None:
-        return {}
-    left = [(j, c) for j, c in enumerate(table.columns) if j not in said and id(c) not in repeating]
-    found = [j for j, column in left if looks_like_text(column)]
-    if found and not reads_text:
-        _warn_text([schema.name(j) for j in found], who)
-    return dict.fromkeys(found, "text" if reads_text else "categorical")
+def _texts(table: Table, said: Mapping[int, Kind], repeating: Container[int]) -> list[int]:
+    """Undeclared columns that look like text."""
+    columns = enumerate(table.columns or ())
+    return [j for j, column in columns if j not in said and id(column) not in repeating and looks_like_text(column)]
 
 
-def _warn_text(names: Sequence[str], who: str) -> None:
+def _warn_text(names: Sequence[str], who: str, declarable: bool) -> None:
+    declare = f" schema={{{names[0]!r}: 'categorical'}} says that categories are meant." if declarable else ""
     warn(
         f"Column(s) that look like text: {listing(names)}. {who} takes each text as a category, and learns little from "
-        "texts that hardly repeat; NaiveBayes and BayesClassifier read the words. "
-        f"schema={{{names[0]!r}: 'categorical'}} says that categories are meant.",
+        f"texts that hardly repeat; NaiveBayes and BayesClassifier read the words.{declare}",
         TextColumnWarning,
     )
 

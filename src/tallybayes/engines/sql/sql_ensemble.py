@@ -29,7 +29,7 @@ def ensemble_scores(w: SqlWriter, term: Json, codes: str, evidence: bool) -> tup
         )
     d, K, columns = w.d, w.K, len(term["columns"])
     groups = columns + 1 if evidence else 1
-    relations = Relations(d, K)
+    relations = Relations(d, K, "" if w.effort in (None, "fast") else "effort='fast', ")
     lines = list(_lines(relations, term, columns if evidence else None))
     if not lines:  # no chain has a weight: the relations need a row all the same, of which nothing comes
         lines = [Line(NONE, 1, [], [], [relations.add_cells([[0.0] * K])], 0, [0.0, 0.0])]

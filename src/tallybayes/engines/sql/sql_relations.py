@@ -39,6 +39,7 @@ class Relations:
 
     d: SqlDialect
     K: int
+    advice: str = ""  # what makes this model smaller, before the rest that does
     cells: list[list[float]] = field(default_factory=list)
     bins: list[list[float]] = field(default_factory=list)
 
@@ -47,7 +48,7 @@ class Relations:
         start = len(self.cells)
         if start + len(log) > MAX_CELLS:
             raise ExportError(
-                f"its tables have more than the {MAX_CELLS:,} cells that one statement holds: use effort='fast', fewer "
+                f"its tables have more than the {MAX_CELLS:,} cells that one statement holds: use {self.advice}fewer "
                 "columns or fewer levels"
             )
         self.cells += [[start + c, *(-math.inf if v is None else v for v in cell)] for c, cell in enumerate(log)]

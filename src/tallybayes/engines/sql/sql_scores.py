@@ -107,7 +107,7 @@ def to_sql(
             "outside the database."
         )
     d, document = dialect_of(dialect), description(model)
-    writer = SqlWriter(d, document, d.table(table), evidence)
+    writer = SqlWriter(d, document, d.table(table), evidence, getattr(model, "effort", None))
     try:
         return writer.select([keep] if isinstance(keep, str) else list(keep))
     except ExportError as e:
@@ -123,10 +123,13 @@ class Lookup(NamedTuple):
 
 
 class SqlWriter:
-    """The parts of the statement. document: the model's description."""
+    """The parts of the statement. document: the model's description; effort: that of a BayesClassifier."""
 
-    def __init__(self, dialect: SqlDialect, document: dict[str, Json], table: str, evidence: bool = False) -> None:
+    def __init__(
+        self, dialect: SqlDialect, document: dict[str, Json], table: str, evidence: bool = False, effort: object = None
+    ) -> None:
         self.d, self.document, self.table, self.evidence = dialect, document, table, evidence
+        self.effort = effort
         self.K = len(document["classes"])
         self.ctes: list[str] = []
         terms: list[Json] = document["terms"]
