@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from typing import Any
-from urllib.parse import parse_qs
+from typing import Annotated, Any
 from uuid import uuid4
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,15 +17,15 @@ from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.learner import Learner
 from tallybayes.serve.live import Known
 from tallybayes.serve.metrics import Metrics
-from tallybayes.serve.request_bodies import JSON, BodyReader, Label, Row, form_of, read_body
+from tallybayes.serve.request_bodies import JSON, BodyReader, Label, Row, form_of, plain_sentence, read_body
 from tallybayes.serve.request_tables import many_rows
 from tallybayes.serve.responses import answer
 from tallybayes.serve.service_settings import Settings
 from tallybayes.serve.store import Example
 
 KEY = "[!-~]{1,100}"  # of a request
-LONGEST_ID = 200
 PAGE, MOST_LISTED = 100, 1000
+Id = Annotated[str, Meta(min_length=1, max_length=200, pattern="^[^\\x00]*$")]  # of an example or a subject
 
 
 class Learn(msgspec.Struct, forbid_unknown_fields=True):
@@ -34,11 +33,11 @@ class Learn(msgspec.Struct, forbid_unknown_fields=True):
 
     row: Row | UnsetType = UNSET
     label: Label | UnsetType = UNSET
-    id: str | UnsetType = UNSET
+    id: Id | UnsetType = UNSET
     rows: list[Row] | UnsetType = UNSET
     labels: list[Label] | UnsetType = UNSET
-    ids: list[str] | UnsetType = UNSET
-    subject: str | UnsetType = UNSET
+    ids: list[Id] | UnsetType = UNSET
+    subject: Id | UnsetType = UNSET
 
 
 class Learned(msgspec.Struct):
@@ -53,8 +52,8 @@ class Forget(msgspec.Struct, forbid_unknown_fields=True):
     """Which examples are to be forgotten: by their ids, or all of a subject. receipt: whether a deletion receipt is
     wanted; receipt_key: whether with the key of its hashes, by which whoever has a row can find it."""
 
-    ids: list[str] | UnsetType = UNSET
-    subject: str | UnsetType = UNSET
+    ids: list[Id] | UnsetType = UNSET
+    subject: Id | UnsetType = UNSET
     receipt: bool = False
     receipt_key: bool = False
 
@@ -87,6 +86,14 @@ class Examples(msgspec.Struct):
     next: str | None
 
 
+class Listing(msgspec.Struct, forbid_unknown_fields=True):
+    """The query of a list of examples: those after an id, at most so many, of one subject."""
+
+    after: Id | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=MOST_LISTED)] = PAGE
+    subject: Id | UnsetType = UNSET
+
+
 class LearningRoutes:
     """Handlers of the requests that change the model."""
 
@@ -110,8 +117,6 @@ class LearningRoutes:
             raise HttpError(422, "Say which examples: ids, or the subject whose examples are all meant.")
         ids = asked.ids if isinstance(asked.ids, list) else None
         subject = asked.subject if isinstance(asked.subject, str) else None
-        for name in [*(ids or ()), *([] if subject is None else [subject])]:
-            _short(name, "An id or subject", shortest=0)
         wanted = asked.receipt or asked.receipt_key
         done: dict[str, Any] = await self.learner.do(lambda ledger: ledger.forget(ids, subject, wanted))
         made = done.get("receipt")
@@ -123,9 +128,10 @@ class LearningRoutes:
 
     async def examples(self, request: Request) -> Response:
         """The examples that were learned and not forgotten, in their order, page by page."""
-        options = _query(request.scope["query_string"])
-        limit, subject = int(options.get("limit", PAGE)), options.get("subject")
-        found, count, more = await self.learner.do(lambda ledger: ledger.page(options.get("after"), limit, subject))
+        asked = _listing(request)
+        after = None if isinstance(asked.after, UnsetType) else asked.after
+        subject = None if isinstance(asked.subject, UnsetType) else asked.subject
+        found, count, more = await self.learner.do(lambda ledger: ledger.page(after, asked.limit, subject))
         listed = [Listed(e.id, e.row, e.label, e.time, e.subject) for e in found]
         return answer(request, Examples(listed, count, found[-1].id if more else None))
 
@@ -156,8 +162,10 @@ class LearningRoutes:
         if len(labels) != len(rows) or (ids is not None and len(ids) != len(rows)):
             counts = f"{len(rows)} rows, {len(labels)} labels" + ("" if ids is None else f", {len(ids)} ids")
             raise HttpError(422, f"There are {counts}. Send as many of each.")
-        ids = _checked(_named(len(rows), key, one) if ids is None else ids)
-        subject = None if isinstance(asked.subject, UnsetType) else _short(asked.subject, "A subject")
+        ids = _named(len(rows), key, one) if ids is None else ids
+        if len(set(ids)) < len(ids):
+            raise HttpError(422, "Two examples of the request have the same id. Give each its own.")
+        subject = None if isinstance(asked.subject, UnsetType) else asked.subject
         now = time.time()
         for row in rows:
             if not row.keys() <= known.columns.known:
@@ -194,31 +202,12 @@ def _named(n: int, key: str | None, one: bool) -> list[str]:
     return [key] if one else [f"{key}/{i}" for i in range(n)]
 
 
-def _checked(ids: list[str]) -> list[str]:
-    for name in ids:
-        _short(name, "An id")
-    if len(set(ids)) < len(ids):
-        raise HttpError(422, "Two examples of the request have the same id. Give each its own.")
-    return ids
-
-
-def _short(name: str, what: str, shortest: int = 1) -> str:
-    if not shortest <= len(name) <= LONGEST_ID or "\0" in name:
-        raise HttpError(422, f"{what} has from 1 to {LONGEST_ID} characters, none of them NUL; got {len(name)}.")
-    return name
-
-
-def _query(query: bytes) -> dict[str, str]:
+def _listing(request: Request) -> Listing:
+    query = request.query_params
     try:
-        found = parse_qs(query.decode("ascii"), keep_blank_values=True, strict_parsing=bool(query), max_num_fields=10)
-    except ValueError:
-        raise HttpError(422, "The query cannot be read. It may have after, limit and subject.") from None
-    options = {name: values[-1] for name, values in found.items()}
-    if set(options) - {"after", "limit", "subject"} or any(len(values) > 1 for values in found.values()):
+        found = msgspec.convert(dict(query), Listing, strict=False)
+    except msgspec.ValidationError as e:
+        raise HttpError(422, f"{plain_sentence(str(e))}. The query may have after, limit and subject.") from None
+    if len(query.multi_items()) > len(query):
         raise HttpError(422, "The query may have after, limit and subject, each once.")
-    limit = options.get("limit", "1")
-    if not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:9]) <= MOST_LISTED and len(limit) < 9):
-        raise HttpError(422, f"limit is a whole number from 1 to {MOST_LISTED}; got {limit!r:.40}.")
-    for name in ("after", "subject"):
-        _short(options.get(name, ""), name, shortest=0)
-    return options
+    return found

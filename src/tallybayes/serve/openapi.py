@@ -79,8 +79,6 @@ def _of_model(schemas: Json, known: Known, settings: Settings) -> None:
     _either(schemas["Explain"], forms)
     _either(schemas["Decide"], [[*form, *loss] for form in forms])
     if settings.learn:
-        text = {"type": "string", "minLength": 1, "maxLength": learning.LONGEST_ID, "pattern": "^[^\\x00]*$"}
-        schemas["Learn"]["properties"] |= {"id": text, "ids": {"type": "array", "items": text}, "subject": text}
         _either(schemas["Learn"], [["row", "label"], ["rows", "labels"]])
         _either(schemas["Forget"], [["ids"], ["subject"]])
 
@@ -172,10 +170,10 @@ def _learning() -> Json:
     key = {"type": "string", "pattern": f"^{learning.KEY}$"}
     learn["parameters"] = [{"name": "Idempotency-Key", "in": "header", "required": False, "schema": key}]
     examples = _operation("examples", "List what was learned", _json("Examples"), (404, 422))
-    limit = {"type": "integer", "minimum": 1, "maximum": learning.MOST_LISTED}
+    _, asked = msgspec.json.schema_components((learning.Listing,))
     examples["parameters"] = [
         {"name": name, "in": "query", "required": False, "schema": of}
-        for name, of in (("after", TEXT), ("limit", limit), ("subject", TEXT))
+        for name, of in asked["Listing"]["properties"].items()
     ]
     forget = _operation("forget", "Forget examples", _json("Forgotten"), (*BODY, 409), _json("Forget"))
     return {"/learn": {"post": learn}, "/forget": {"post": forget}, "/examples": {"get": examples}}

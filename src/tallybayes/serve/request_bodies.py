@@ -106,7 +106,7 @@ class BodyReader(Generic[Q]):
             return HttpError(422, f"{said}.{self._fields}")
         column, row = _bad_cell(body) if "[...]" in said else (None, None)
         where = "" if column is None else f" (column {brief(column)})"
-        return HttpError(422, f"{_plain(said)}{where}.", column=column, row=row)
+        return HttpError(422, f"{plain_sentence(said)}{where}.", column=column, row=row)
 
 
 def _bad_cell(body: bytes | bytearray) -> tuple[str | None, int | None]:
@@ -153,7 +153,7 @@ def _refuse_twice(body: bytes | bytearray) -> None:
     json.loads(body, object_pairs_hook=look)
 
 
-def _plain(text: str) -> str:
+def plain_sentence(text: str) -> str:
     """msgspec's sentence without its path language: `$.rows[3]` is rows[3]."""
     return text.replace(" - at `$.", " at `").replace(" - at `$`", "").replace("[...]", ".*")
 
