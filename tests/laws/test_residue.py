@@ -165,6 +165,23 @@ def test_nothing_is_left_of_forgotten_rows(name: str, memory: str) -> None:
     assert np.isfinite(tb.from_bytes(tb.to_bytes(model)).partial_fit(X.iloc[rare], y[rare]).predict_proba(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MODELS)
+def test_nothing_is_left_of_forgotten_rows_that_were_learned_first_and_alone(name: str) -> None:
+    """Kinds, cuts, centres of moments and vocabularies are then chosen on the forgotten rows alone; a class too."""
+    make, columns = MODELS[name]
+    X, y, rare = table(1 + sum(map(ord, name)))
+    X, left = X[columns], np.setdiff1d(np.arange(N), rare)
+    y = y.astype(object)
+    y[rare[:3]] = ["no", "yes", "rarelabel73519"]
+    model = make().fit(X.iloc[rare], y[rare]).partial_fit(X.iloc[left], y[left])
+    assert residue(model, X, columns, rare) or name in SUMS_ALONE
+    assert b"rarelabel73519" in tb.to_bytes(model)
+    model.forget(X.iloc[rare], y[rare])
+    assert residue(model, X, columns, rare) == set()
+    assert not any(b"rarelabel73519" in blob for blob in written(model).values())
+
+
 # These hold sums over many rows, in which no single value can be found.
 SUMS_ALONE = {
     *("GaussianNB", "PoissonNB", "MultinomialNB", "ComplementNB", "BernoulliNB", "LinearDiscriminantAnalysis"),
