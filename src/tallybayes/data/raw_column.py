@@ -149,6 +149,11 @@ def missing_as_none(values: Array) -> Array:
 
 def object_column(values: Array, name: str) -> RawColumn:
     """A column of Python objects: all numbers, booleans, temporal or strings. UUIDs become strings."""
+    kinds = set(map(type, values))
+    if kinds == {str}:  # nearly all columns of dicts are strings or whole numbers
+        return RawColumn(values, "objects", "categorical")
+    if kinds == {int}:
+        return _number_column(values, kinds, name)
     values = missing_as_none(values)
     kinds = set(map(type, values)) - {type(None)}
     sort = temporal_kind(list(kinds))
