@@ -243,6 +243,14 @@ def test_names_of_two_lines_fit_into_their_boxes_and_do_not_touch(wide: float) -
         assert t._linespacing >= 1.2
 
 
+def test_rows_of_nodes_leave_room_for_the_arrows_between_them() -> None:
+    chain = {f"n{i}": [f"n{i - 1}"] if i else [] for i in range(4)}
+    ax = NetworkDisplay.from_graph(chain).ax_
+    middles = sorted(t.get_position()[1] for t in ax.texts if t.get_text() in chain)
+    assert len(middles) == 4
+    assert min(np.diff(middles)) >= 2 * NODE[1]
+
+
 def test_lines_that_pass_a_row_stay_inside_the_picture() -> None:
     names = [f"v{i}" for i in range(12)]
     made = NetworkDisplay.from_graph({name: names[:i] for i, name in enumerate(names)}, max_edges=100)

@@ -21,11 +21,11 @@ Point = tuple[float, float]
 Edge = tuple[str, str]
 NODE = (94.0, 34.0)  # points: of a node
 NODE_SPACING = 112.0  # points: from node to node
-SPACING = 46.0  # points: between rows
+ROW_SPACING = 46.0  # points: between rows
 GROUP = 2.6  # the room of a plate, where a node has 1
 NAMES = 7  # columns that a plate lists
 MARGIN = 6.0  # points around the graph
-SPACING = 1.25  # of the lines of a name
+LINE_SPACING = 1.25  # of the lines of a name
 CLASS_ARROW = "#8c8c8c"
 ALONG = (0.62, 0.5, 0.75, 0.38, 0.28)  # where on a curve of its arrow a number may stand, best first
 
@@ -89,7 +89,7 @@ class NetworkDrawing:
         heights = [NODE[1]] * int(self.layout.rows)
         for node, (_, row) in self.layout.nodes.items():
             heights[int(row)] = max(heights[int(row)], self.box(node)[1])
-        tops = np.cumsum([0.0, *(h + SPACING for h in heights[:-1])])
+        tops = np.cumsum([0.0, *(h + ROW_SPACING for h in heights[:-1])])
         return [float(top + h / 2) for top, h in zip(tops, heights, strict=True)]
 
     @property
@@ -159,7 +159,13 @@ class NetworkDrawing:
         ax.add_patch(
             FancyBboxPatch((x - wide / 2, y - tall / 2), wide, tall, boxstyle=shape, linewidth=1.2, zorder=3, **look)
         )
-        text: style.Look = {"ha": "center", "va": "center", "zorder": 5, "linespacing": SPACING, "fontsize": letters}
+        text: style.Look = {
+            "ha": "center",
+            "va": "center",
+            "zorder": 5,
+            "linespacing": LINE_SPACING,
+            "fontsize": letters,
+        }
         if group is None:
             ax.text(x, y, name, color="white" if head else style.INK, **text)
             return
@@ -172,7 +178,7 @@ class NetworkDrawing:
         size = 10.0 * scale
         dots = ax.figure.dpi / 72 * scale  # of a point of the drawing
         for name in names:
-            probe = ax.text(0, 0, name, fontsize=10.0, linespacing=SPACING)
+            probe = ax.text(0, 0, name, fontsize=10.0, linespacing=LINE_SPACING)
             wide, tall = probe.get_window_extent().size
             probe.remove()
             size = min(size, 10.0 * 0.92 * NODE[0] * dots / wide, 10.0 * 0.86 * NODE[1] * dots / tall)
