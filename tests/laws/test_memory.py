@@ -104,6 +104,20 @@ def test_what_was_never_learned_is_refused_and_nothing_changes() -> None:
     assert tb.to_bytes(model) == before
 
 
+@pytest.mark.parametrize("make", [tb.GaussianNB, tb.TAN, tb.BayesClassifier])
+def test_a_prior_that_does_not_suit_new_classes_is_refused_at_once(make: Any) -> None:
+    X, y = np.arange(12.0)[:, None], np.repeat(["a", "b"], 6)
+    model = make(priors=[0.3, 0.7], memory="rows").fit(X, y)
+    before = tb.to_bytes(model)
+    with pytest.raises(OptionError, match="got 2 for 3 classes"):
+        model.partial_fit([[3.0], [4.0]], ["c", "c"])
+    with pytest.raises(OptionError, match="got 2 for 3 classes"):
+        model.learn_one({"x0": 3.0}, "c")
+    with pytest.raises(OptionError, match="got 2 for 1 classes"):
+        model.forget(X[6:], y[6:])
+    assert tb.to_bytes(model) == before
+
+
 def test_balanced_weights_and_a_temperature_follow_the_rows() -> None:
     X, y = interactions(np.random.default_rng(0), 90)
     made = tb.NaiveBayes(memory="rows", class_weight="balanced", tempered=True)

@@ -18,6 +18,7 @@ from tallybayes.data.row_hashes import RowHashes, hashes_of
 from tallybayes.data.row_store import ALL, RowStore, store_of
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.model.fitted import GONE, Fitted
+from tallybayes.model.priors import log_prior
 
 if TYPE_CHECKING:
     from tallybayes.data.labels import Target
@@ -121,7 +122,10 @@ def keep(model: ModelState, rows: RowStore, fitted: Fitted | None = None) -> Non
     """Takes over other rows; the fit waits. fitted: what they were checked against."""
     held = model._state.fitted if fitted is None else fitted
     classes = union(rows.classes, held.classes) if held.classes_fixed else rows.classes
-    model._set_fitted(held.reclass(classes))
+    held = held.reclass(classes)
+    if rows.n:
+        log_prior(held.weight, held.classes, model._prior())  # one that does not suit the classes fails here, not later
+    model._set_fitted(held)
     model.__dict__.pop("temperature_", None)
     model.__dict__["_rows"] = rows
     model._state.stale = True
