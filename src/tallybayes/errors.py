@@ -266,6 +266,15 @@ def is_number(value: object) -> bool:
         return False
 
 
+def is_label(value: object) -> bool:
+    """Whether it can be looked up among labels: it has a hash, and comparing it is not ambiguous."""
+    try:
+        hash(value)
+        return bool(value == value) or True
+    except Exception:
+        return False
+
+
 def brief(value: object, most: int = 80) -> str:
     """repr of a value in at most one line; a NumPy scalar like a plain one."""
     if isinstance(value, list | tuple):

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import tallybayes as tb
 from tests.every_estimator import ESTIMATORS, LEARNED
-from tests.hostile.random_tables import World, broken, broken_labels, weights
+from tests.hostile.random_tables import World, broken, broken_labels, strange, strange_labels, weights
 from tests.hostile.soundness import finite, kept, lazy, leave_one_out, no_nan, several_targets, sound, to_bytes
 """
 
@@ -99,6 +99,14 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "weighting": ("None|'information'|'temperature'|'discriminative'|'equal'", "'x'|7"),
 }  # fmt: skip
 
+# What no option allows, or hardly one: for each of them.
+HOSTILE = (
+    "np.array([1.0, 2.0])", "np.array([])", "np.array(None)", "pd.NA", "[1]", "[[]]", "{}", "{'a': []}", "{1: None}",
+    "()", "set()", "lambda: 1", "lambda n: n", "object()", "b'x'", "pd.Series([1])", "pd.Timestamp('2020')",
+    "slice(1)", "1j", "10**30", "-10**400", "np.datetime64('NaT')", "pd.DataFrame()", "int", "[pd.NA]", "{'x0': pd.NA}",
+    "np.array(['x'])", "{'x0': np.array([1, 2])}", "'\\ud800'", "memoryview(b'1')", "range(2)",
+    "np.ma.masked", "{frozenset(): 1}",
+)  # fmt: skip
 LEARN = ("fit", "partial_fit", "partial_fit")
 ASK = (
     "sound(model, {X})",
@@ -210,6 +218,7 @@ class _Writer:
         self.tables: list[tuple[str, str, str, int]] = []
         self.rows: list[str] = []
         self.given: list[str] = []
+        self.strange = self.number() if self.rng.random() < 0.15 else None  # the kind of table that is no usual one
 
     def pick(self, pool: Any) -> Any:
         return pool[int(self.rng.integers(len(pool)))]
@@ -219,8 +228,11 @@ class _Writer:
 
     def new_table(self) -> tuple[str, str, str, int]:
         i, n = len(self.tables), self.world.rows if self.rng.random() < 0.8 else self.pick((1, 2, 5, 40))
-        self.lines.append(f"X{i} = world.table({self.number()}, {n})")
-        self.lines.append(f"y{i} = world.labels({self.number()}, {n})")
+        kind = self.strange
+        table = "world.table(" if kind is None else f"strange({kind}, "
+        self.lines.append(f"X{i} = {table}{self.number()}, {n})")
+        labels = "world.labels(" if self.rng.random() < 0.9 else f"strange_labels({self.number()}, "
+        self.lines.append(f"y{i} = {labels}{self.number()}, {n})")
         self.lines.append(f"w{i} = " + (f"weights({self.number()}, {n})" if self.rng.random() < 0.4 else "None"))
         self.tables.append((f"X{i}", f"y{i}", f"w{i}", n))
         return self.tables[-1]
@@ -245,6 +257,8 @@ class _Writer:
     def setting(self, name: str) -> str:
         good, bad = PARAMETERS.get(name, ("None", "'x'"))
         found = self.pick((good if self.rng.random() < 0.93 else bad).split("|"))
+        if self.rng.random() < 0.05:
+            found = self.pick(HOSTILE)
         return f"{name}={found.replace('NAN', 'np.nan')}"
 
     def filled(self, template: str) -> str:

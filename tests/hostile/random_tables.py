@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import fractions
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -279,3 +280,123 @@ def broken_labels(seed: int, n: int) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return made[seed % len(made)]()
+
+
+class Floating(datetime.tzinfo):
+    """A time zone that gives no offset."""
+
+    def utcoffset(self, when: datetime.datetime | None) -> None:  # noqa: ARG002
+        return None
+
+
+def _struct(rows: Any) -> Any:
+    """Structured NumPy rows whose fields do not lie at multiples of their size."""
+    packed = np.zeros(len(rows), dtype=[("x0", "i1"), ("x1", "f8"), ("x2", "U2")])
+    packed["x0"], packed["x1"] = rows % 3, rows
+    return packed
+
+
+# Columns of types that are rare, of the numbers 0 to 6.
+STRANGE: tuple[Callable[[Any], Any], ...] = (
+    lambda v: pd.DataFrame({"x0": pd.cut(v, [-1, 2, 4, 9])}),
+    lambda v: pd.DataFrame({"x0": pd.arrays.IntervalArray.from_arrays(v, v + 1.0)}),
+    lambda v: [{"x0": pd.Interval(i, i + 1)} for i in v.tolist()],
+    lambda v: pa.table({"x0": [{"a": i, "b": "t"} for i in v.tolist()]}),
+    lambda v: pl.DataFrame({"x0": [{"a": i} for i in v.tolist()]}),
+    lambda v: pd.DataFrame({"x0": [{"a": i} for i in v.tolist()]}),
+    lambda v: pd.DataFrame({"x0": [[i] for i in v.tolist()]}),
+    *(lambda v, unit=unit: v.astype(f"M8[{unit}]")[:, None] for unit in ("ps", "fs", "as", "Y", "M", "W", "ns")),
+    lambda v: v.astype("m8[fs]")[:, None],
+    lambda v: np.full((len(v), 1), np.datetime64("NaT")),
+    lambda v: np.array([f"{2000 + i}" for i in v], dtype="M8[as]").astype(object)[:, None],
+    lambda v: [{"x0": datetime.datetime(2020, 1, 1 + i, tzinfo=Floating())} for i in v.tolist()],
+    lambda v: [{"x0": datetime.time(i, tzinfo=Floating())} for i in v.tolist()],
+    lambda v: [{"x0": 2**63 + i, "x1": -(10**30) - i} for i in v.tolist()],
+    lambda v: pd.DataFrame({"x0": [2**64 + i for i in v.tolist()]}, dtype=object),
+    lambda v: pl.DataFrame({"x0": pl.Series([2**70 + i for i in v.tolist()], dtype=pl.Int128)}),
+    lambda v: pl.DataFrame({"x0": pl.Series(v).cast(pl.Int128)}),
+    _struct,
+    lambda v: pd.DataFrame(_struct(v)),
+    lambda v: pa.table({"x0": pa.array([f"w{i}" for i in v], pa.string_view())}),
+    lambda v: pa.table({"x0": pa.array([b"w%d" % i for i in v.tolist()], pa.binary_view())}),
+    lambda v: pa.table({"x0": pa.array([b"w%d" % i for i in v.tolist()]).dictionary_encode()}),
+    lambda v: pa.table({"x0": pa.array(v.astype("M8[D]")).dictionary_encode()}),
+    lambda v: pa.table({"x0": pa.array(v.astype("M8[s]"), pa.timestamp("s", "+05:30"))}),
+    lambda v: pa.table({"x0": pa.array([decimal.Decimal(i) for i in v.tolist()], pa.decimal256(60))}),
+    lambda v: pa.table({"x0": pa.array([[i] for i in v.tolist()])}),
+    lambda v: pa.table({"x0": pa.array([(i, 0, 0) for i in v.tolist()], pa.month_day_nano_interval())}),
+    lambda v: pa.table({"x0": pa.RunEndEncodedArray.from_arrays(np.arange(1, len(v) + 1, dtype="i4"), v.astype("f8"))}),
+    lambda v: pa.table({"x0": pa.nulls(len(v)), "x1": v.astype("f2")}),
+    lambda v: pl.Series([f"the word w{i} comes here" for i in v]),
+    lambda v: pd.Series([f"the word w{i} comes here" for i in v]),
+    lambda v: pd.DataFrame({"x0": pd.Categorical([f"{i}".encode() for i in v])}),
+    lambda v: pd.DataFrame({"x0": pd.Categorical(pd.to_datetime(v, unit="D"))}),
+    lambda v: pd.DataFrame({"x0": pd.Categorical([i if i % 2 else str(i) for i in v.tolist()])}),
+    lambda v: pd.DataFrame({"x0": pd.period_range("2020", periods=len(v), freq="M")}),
+    lambda v: pd.DataFrame({"x0": pd.to_datetime(v, unit="D").tz_localize("Asia/Tokyo"), "x1": v * 1j}),
+    lambda v: pd.DataFrame({"x0": pd.arrays.SparseArray(v)}),
+    lambda v: pl.DataFrame({"x0": pl.Series([decimal.Decimal(i) for i in v.tolist()]), "x1": v}),
+    lambda v: pl.DataFrame({"x0": pl.Series([f"{i}".encode() for i in v]), "x1": v}),
+    lambda v: pl.DataFrame({"x1": [datetime.time(i) for i in v.tolist()]}),
+    lambda v: pl.DataFrame({"x0": pl.Series([object() for _ in v], dtype=pl.Object)}),
+    lambda v: pl.DataFrame({"x0": pl.Series(v.astype(str), dtype=pl.Enum([str(i) for i in range(7)]))}),
+    lambda v: np.ma.masked_equal(v.astype(float), 3.0)[:, None],
+    lambda v: np.array([f"{i}" for i in v], dtype="S3")[:, None],
+    lambda v: np.array([f"{i}" for i in v], dtype=np.dtypes.StringDType())[:, None],
+    lambda v: np.matrix(v).T,
+    lambda v: [{"x0": np.float32(i), "x1": np.str_("a"), "x2": np.datetime64("2020")} for i in v],
+    lambda v: [[frozenset([i])] for i in v.tolist()],
+    lambda v: [[b"\xff" * i] for i in v.tolist()],
+    lambda v: [["\ud800" * i] for i in v.tolist()],
+    lambda v: [[fractions.Fraction(i, 3)] for i in v.tolist()],
+)
+
+
+def strange(kind: int, seed: int, n: int) -> Any:
+    """n rows with a column of a type that is rare."""
+    rng = np.random.default_rng([seed, 7])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return STRANGE[kind % len(STRANGE)](rng.integers(0, 7, n))
+
+
+STRANGE_LABELS: tuple[Callable[[Any], Any], ...] = (
+    lambda v: pd.cut(v, [-1, 2, 4, 9]),
+    lambda v: pd.Series(pd.cut(v, [-1, 2, 4, 9])),
+    lambda v: pd.qcut(v, 2, duplicates="drop"),
+    lambda v: pd.cut(v, 3, labels=["low", "middle", "high"]),
+    lambda v: pd.Categorical(pd.to_datetime(v, unit="D")),
+    lambda v: pd.Categorical([b"%d" % i for i in v.tolist()]),
+    lambda v: pd.Categorical([i if i % 2 else str(i) for i in v.tolist()]),
+    lambda v: pd.Categorical.from_codes(v % 2 - 1, ["a"]),
+    lambda v: pl.Series(v).cast(pl.Int128),
+    lambda v: pl.Series(v.astype(str), dtype=pl.Enum([str(i) for i in range(7)])),
+    lambda v: v.astype("M8[fs]"),
+    lambda v: pa.array(v.astype("M8[D]")).dictionary_encode(),
+    lambda v: pa.array([f"{i}" for i in v], pa.string_view()),
+    lambda v: pa.chunked_array([pa.array(v).dictionary_encode()]),
+    lambda v: [pd.Interval(i, i + 1) for i in v.tolist()],
+    lambda v: [frozenset([i]) for i in v.tolist()],
+    lambda v: [{"a": i} for i in v.tolist()],
+    lambda v: [decimal.Decimal(i) for i in v.tolist()],
+    lambda v: [2**63 + i for i in v.tolist()],
+    lambda v: np.ma.masked_equal(v, 3),
+    lambda v: v[:, None],
+    lambda v: v[None, :, None],
+    lambda v: pd.DataFrame({"y": v}),
+    lambda v: pd.arrays.SparseArray(v),
+    lambda v: pd.period_range("2020", periods=len(v), freq="M"),
+    lambda v: pd.MultiIndex.from_arrays([v, v]),
+    lambda v: sparse.csr_matrix(v),
+    lambda v: np.array([f"{i}" for i in v], dtype=np.dtypes.StringDType()),
+    lambda v: memoryview(np.ascontiguousarray(v)),
+    lambda v: (i for i in v.tolist()),
+)
+
+
+def strange_labels(kind: int, seed: int, n: int) -> Any:
+    """n labels of a type that is rare."""
+    rng = np.random.default_rng([seed, 8])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return STRANGE_LABELS[kind % len(STRANGE_LABELS)](rng.integers(0, 7, n))

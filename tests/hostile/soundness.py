@@ -21,6 +21,7 @@ from tallybayes.errors import (
     AmbiguousColumnWarning,
     CancellationWarning,
     IdentifierColumnWarning,
+    TallybayesError,
     TextColumnWarning,
     UnsavableLabelWarning,
     UnseenCategoryWarning,
@@ -90,12 +91,13 @@ def lazy(model: Any, X: Any, y: Any) -> None:
                 X = pd.DataFrame(X.to_pandas() if hasattr(X, "to_pandas") else X)
             except Exception:
                 return  # it is no table at all
-    if len(X) != len(y):
+    y = np.asarray(y.to_list() if hasattr(y, "to_list") else y)
+    if y.shape != (len(X),):
         return
     frame = X.set_axis([str(c) for c in X.columns], axis=1)
     if frame.columns.has_duplicates:
         return
-    asked = tb.LazyBayes(model, None, frame.assign(**{"the class": np.asarray(y)}), "the class")
+    asked = tb.LazyBayes(model, None, frame.assign(**{"the class": y}), "the class")
     found = asked.predict_proba(frame)
     demand(np.isfinite(found), "probabilities are not finite:", found)
     demand(np.abs(found.sum(axis=1) - 1) < CLOSE, "rows do not sum to 1:", found)
@@ -165,7 +167,10 @@ def state(model: Any) -> Any:
     found = inner.__dict__
     learned = None
     if "_state" in found:
-        fitted = inner.fitted_
+        try:
+            fitted = inner.fitted_
+        except TallybayesError as e:  # an option does not suit rows that are yet to be fitted
+            return str(e), repr(inner.get_params())
         statistics = [
             (key, _digest(v)) for term in fitted.terms for key, v in sorted(arrays_of(term.statistics).items())
         ]

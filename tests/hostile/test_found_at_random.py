@@ -282,3 +282,20 @@ def test_explaining_a_row_that_one_network_finds_impossible_is_no_warning() -> N
     X, y = [{"a": "p", "b": "p", "c": "p"}, {"a": "q", "b": "q", "c": "q"}], [0, 1]
     model = tb.AnDE(2).fit(X, y, [1e-300, 1.0])
     assert not np.isnan(model.explain(X).values).any()
+
+
+def test_shares_of_classes_that_hardly_count_are_adapted() -> None:
+    X, y = [[0.0], [1.0], [4.0], [5.0]], ["a", "a", "b", "b"]
+    model = tb.GaussianNB().fit(X, y, sample_weight=[1e-320, 1e-320, 1.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = model.adapt_prior([[0.0], [5.0]]).prior
+    np.testing.assert_allclose(found.sum(), 1)
+
+
+def test_weights_of_classes_set_after_the_fit_are_checked() -> None:
+    model = tb.NaiveBayes().fit([[0.0], [1.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+    for bad in (memoryview(b"1"), {"a": "x"}, [1]):
+        model.set_params(class_weight=bad)
+        with pytest.raises(OptionError, match="class_weight must be"):
+            model.leave_one_out([[0.0]], ["a"])

@@ -440,3 +440,13 @@ def check_weights(sample_weight: object, n: int) -> Floats | None:
             f"The sample weights add up to more than {MAX_TOTAL_WEIGHT:g}. Divide them all by the same number."
         )
     return w
+
+
+def accuracy(classes: Array, best: NDArray[np.int64], target: Target) -> float:
+    """Share of the rows for which the class of this number is the true one; an unseen class is predicted wrong."""
+    counts = target.y >= 0
+    if not counts.any():
+        raise OptionError("There is nothing to score: every sample weight is zero.")
+    both = union(classes, target.classes)  # LabelError where labels of the two can never be equal
+    right = positions(classes, both)[best] == target.among(both).y
+    return float(np.average(right[counts], weights=None if target.w is None else target.w[counts]))

@@ -274,7 +274,11 @@ class BayesClassifier(GenerativeClassifier):
         self._seed()
 
     def _check_parts(self, parts: object) -> None:
-        if not isinstance(parts, list | tuple) or not parts or any(part not in PARTS for part in parts):
+        if (
+            not isinstance(parts, list | tuple)
+            or not parts
+            or any(not isinstance(part, str) or part not in PARTS for part in parts)
+        ):
             raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(parts)}.")
         if set(parts) == {"boosting"}:
             raise OptionError("boosting fits the residuals of other parts: name another part too, such as 'networks'.")
@@ -312,7 +316,7 @@ class BayesClassifier(GenerativeClassifier):
         return {"smoothing": self.smoothing, "alpha": self.alpha}
 
     def _prior(self) -> object:
-        return _smoothed if self.priors is None else self.priors
+        return _smoothed if self.priors is None else super()._prior()
 
     # --- learning ----------------------------------------------------------------------------------------------
 

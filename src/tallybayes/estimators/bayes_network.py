@@ -265,7 +265,7 @@ class BayesNetwork(NetworkClassifier):
 
     def _prior(self) -> object:
         if self._outputs is None:
-            return self.priors
+            return super()._prior()
         self._refuse(self.priors)
         targets = self._outputs.names
         arrows = [(a, b) for a, b in read_edges(self.graph) if a in targets and b in targets]

@@ -15,7 +15,7 @@ from tallybayes.distributions.univariate.categorical import CategoricalParams, C
 from tallybayes.distributions.univariate.multinomial import MultinomialParams, MultinomialStatistics
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.base import GenerativeClassifier
-from tallybayes.estimators.parameters import unseen_policy
+from tallybayes.estimators.parameters import given_prior, unseen_policy
 from tallybayes.estimators.state import read_only
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
@@ -41,7 +41,7 @@ class _Discrete(GenerativeClassifier):
 
     def _prior(self) -> object:
         if self.class_prior is not None:
-            return self.class_prior
+            return given_prior(self, "class_prior")
         return None if self.fit_prior else "uniform"
 
     def _check_options(self) -> None:

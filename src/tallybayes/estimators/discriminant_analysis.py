@@ -14,7 +14,7 @@ from tallybayes.distributions.statistics import LOG_2PI, away
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators import given_covariance
 from tallybayes.estimators.gaussian_discriminant import GaussianDiscriminant
-from tallybayes.estimators.parameters import check_single_values
+from tallybayes.estimators.parameters import check_single_values, given_prior
 from tallybayes.estimators.sklearn_bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.priors import plain
@@ -212,11 +212,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _prior(self) -> object:
         if self.priors is None or isinstance(self.priors, str | dict):
             return self.priors
-        given = plain(self.priors)
+        given = plain(given_prior(self, "priors"))
         labels = list(given) if isinstance(given, dict) else None
         try:
             found = np.asarray(given if labels is None else list(given.values()), dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise OptionError(f"priors must be numbers, one for each class; got {brief(self.priors)}.") from None
         if (found < 0).any():
             raise OptionError(f"priors must be non-negative; got {found.tolist()}.")

@@ -52,7 +52,9 @@ def log_likelihood(
     predictor: Predictor, X: object, y: object, kind: str, by_class: bool, sample_weight: object
 ) -> float | dict[Any, float]:
     """Σ over rows of log p(x, y), log P(y | x), log p(x | y) or log P(y); by class of the row on request."""
-    if kind not in LIKELIHOODS:
+    if not isinstance(by_class, bool | np.bool_):
+        raise OptionError(f"by_class must be True or False; got {brief(by_class)}.")
+    if not isinstance(kind, str) or kind not in LIKELIHOODS:
         raise OptionError(f"kind must be one of {', '.join(map(repr, LIKELIHOODS))}; got {brief(kind)}.")
     fitted = predictor.fitted
     if kind in ("joint", "class_conditional"):

@@ -30,6 +30,7 @@ from tallybayes.errors import (
     warn,
 )
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
+from tallybayes.estimators.parameters import check_class_weight
 from tallybayes.model import temperature
 from tallybayes.model.cancellation import cancelled_columns
 from tallybayes.model.fast_row import FastRow
@@ -480,6 +481,7 @@ def with_class_weights(model: ModelState, target: Target, found: Mapping[object,
     given = model.class_weight
     if given is None:
         return target
+    check_class_weight(given)  # it may have been set after the fit
     by_label = (found or model.__dict__.get("class_weight_", {})) if isinstance(given, str) else given
     assert isinstance(by_label, Mapping)
     share: Floats = np.array([float(by_label.get(label, 1.0)) for label in target.classes.tolist()])

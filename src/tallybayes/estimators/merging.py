@@ -47,7 +47,7 @@ def merge_all(models: Iterable[Model]) -> Model:
     >>> whole.class_count_.tolist(), whole.schema_.levels[0].labels
     ([3.0], ('clear', 'grey', 'red'))
     """
-    if isinstance(models, ModelState) or not isinstance(models, Iterable):
+    if isinstance(models, ModelState) or not _several(models):
         raise OptionError(f"merge_all takes several fitted models; got {type(models).__name__}.")
     several = _models(models)
     first = next(several, None)
@@ -58,9 +58,9 @@ def merge_all(models: Iterable[Model]) -> Model:
     return merged(first, several)
 
 
-def merge(model: ModelState, others: Iterable[object]) -> None:
+def merge(model: ModelState, others: Iterable[Any]) -> None:
     """Adds other models, or iterables of them, to a model: all or none."""
-    several: list[Any] = [m for other in others for m in (other if isinstance(other, Iterable) else [other])]
+    several: list[Any] = [m for other in others for m in (other if _several(other) else [other])]
     if not several:
         raise OptionError("merge takes at least one fitted model.")
     if isinstance(model, ModelState) and model.memory == "rows":
@@ -176,6 +176,11 @@ def _models(models: Iterable[Model]) -> Iterator[Model]:
         if not isinstance(model, ModelState):
             raise OptionError(f"merge_all takes fitted models of tallybayes; one is a {type(model).__name__}.")
         yield model
+
+
+def _several(value: Any) -> bool:
+    """Whether it can be gone through, which an array without dimensions cannot."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 class Tree:

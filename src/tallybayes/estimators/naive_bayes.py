@@ -9,7 +9,7 @@ from tallybayes.data.labels import Target
 from tallybayes.data.schema import KINDS, Schema
 from tallybayes.data.table import Table
 from tallybayes.distributions import distribution
-from tallybayes.errors import OptionError, brief
+from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators import given_parameters, var_smoothing
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.parameters import check_var_smoothing, unseen_policy
@@ -184,6 +184,8 @@ class NaiveBayes(GenerativeClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
+        if not is_number(self.alpha) or self.alpha < 0:
+            raise OptionError(f"alpha must be a number of at least 0; got {brief(self.alpha)}.")
         check_var_smoothing(self.var_smoothing)
         unseen_policy(self.unseen)
         if self.variance not in ("own", "shared"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tallybayes.errors import OptionError, brief, is_number
+from tallybayes.errors import OptionError, brief, is_label, is_number
 
 if TYPE_CHECKING:
     from tallybayes.estimators.state import ModelState
@@ -53,7 +53,7 @@ def check_shared(model: ModelState) -> None:
         raise OptionError(f"tempered must be True or False; got {brief(model.tempered)}.")
     if not isinstance(model.verbose, bool | np.bool_ | int):
         raise OptionError(f"verbose must be True or False; got {brief(model.verbose)}.")
-    _check_class_weight(model.class_weight)
+    check_class_weight(model.class_weight)
     rows = model.half_life
     auto = isinstance(rows, str) and rows == AUTO
     forever = isinstance(rows, float) and rows == float("inf")
@@ -83,13 +83,10 @@ def check_single_values(model: ModelState | Wrapper) -> None:
     names = _parameters_of(kind)
     for name in names:
         value = getattr(model, name)
-        if name in ("priors", "class_prior") and callable(value):
-            raise OptionError(
-                f"{name} must be None, 'uniform', 'laplace', a number for each class, or a dict by label; got "
-                f"{brief(value)}."
-            )
+        if name in ("priors", "class_prior"):
+            given_prior(model, name)
         single = name not in STRUCTURED or (name == "alpha" and "smoothing" in names)
-        if single and _ambiguous(value):
+        if (single and _ambiguous(value)) or value is np.ma.masked:
             raise OptionError(f"{name} must be one value, not {type(value).__name__}; got {brief(value)}.")
 
 
@@ -99,13 +96,24 @@ def _parameters_of(cls: Any) -> list[str]:
     return list(cls._get_param_names())
 
 
+def given_prior(model: ModelState | Wrapper, name: str) -> object:
+    """A prior as it was given; OptionError if it is a function."""
+    value: object = getattr(model, name, None)
+    if callable(value):
+        raise OptionError(
+            f"{name} must be None, 'uniform', 'laplace', a number for each class, or a dict by label; got "
+            f"{brief(value)}."
+        )
+    return value
+
+
 def _ambiguous(value: object) -> bool:
     """Whether it is an array, or pandas' NA."""
     array = hasattr(value, "__array__") and not isinstance(value, np.generic)
     return (array and np.ndim(value) > 0) or type(value).__name__ == "NAType"  # type: ignore[arg-type]
 
 
-def _check_class_weight(given: object) -> None:
+def check_class_weight(given: object) -> None:
     """OptionError unless these are weights of classes."""
     if given is None or (isinstance(given, str) and given == BALANCED):
         return
@@ -151,8 +159,5 @@ def random_of(state: object) -> np.random.RandomState:
 
 def check_label(name: str, value: object) -> None:
     """OptionError unless an option can be a label: something with a hash that can be compared."""
-    try:
-        hash(value)
-        bool(value == value)
-    except Exception:
-        raise OptionError(f"{name} must be a label such as a text or a number; got {brief(value)}.") from None
+    if not is_label(value):
+        raise OptionError(f"{name} must be a label such as a text or a number; got {brief(value)}.")

@@ -222,6 +222,7 @@ class SemiSupervised(Wrapper):
                 "SemiSupervised works on the tallies of this library's estimators; got "
                 f"{type(self.estimator).__name__}. For others see sklearn.semi_supervised.SelfTrainingClassifier."
             )
+        self.estimator._check_options()  # what cannot be an option may be what cannot be cloned
         if self.estimator.half_life is not None:
             raise OptionError(
                 "SemiSupervised goes over all rows again and again, whatever their order: they cannot fade. Set "

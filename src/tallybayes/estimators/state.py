@@ -20,7 +20,7 @@ from tallybayes.errors import MergeError, ModelFileError, OptionError, Tallybaye
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
 from tallybayes.estimators.learning import check_same_weights, refit
 from tallybayes.estimators.memory_errors import name_sizes
-from tallybayes.estimators.parameters import check_shared, check_weights
+from tallybayes.estimators.parameters import check_shared, check_weights, given_prior
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted
@@ -182,7 +182,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     def _prior(self) -> object:
         """None, 'uniform', 'laplace', or one number per class."""
-        return getattr(self, "priors", None)
+        return given_prior(self, "priors")
 
     def _offset(self, log_prior: Floats) -> Floats:
         """What the log joint starts from."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.encoding.encoders import dense, kinds_are_settled, level_codes
-from tallybayes.data.labels import read_classes, read_target, union
+from tallybayes.data.labels import accuracy, read_classes, read_target, union
 from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import LabelError
@@ -277,6 +277,26 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         p = self.predict_proba(X)
         found: Array = self.classes_[np.argmax(p, axis=1)]
         return found
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """Compute the accuracy on these rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row; None: 1.
+
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1. A row of an unseen class counts as wrong.
+        """
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return accuracy(self.classes_, best, read_target(y, len(best), sample_weight))
 
     def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
         """Predict the probability of each class for one row.

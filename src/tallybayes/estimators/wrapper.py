@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.memory_errors import name_sizes
 from tallybayes.estimators.parameters import check_single_values
+from tallybayes.estimators.state import ModelState
 from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
             raise OptionError(f"estimator must be a classifier, not its class: write {given.__name__}().")
         if not hasattr(given, "fit") or not hasattr(given, "get_params"):
             raise OptionError(f"estimator must be a classifier such as NaiveBayes(); got {brief(given)}.")
+        if isinstance(given, ModelState):
+            given._check_options()  # what cannot be an option may be what cannot be cloned
 
     def _of_inner(self, name: str) -> Any:
         """An attribute of the fitted estimator; before the fit there is none."""
@@ -59,6 +62,8 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "__sklearn_tags__"):
+            return tags  # no estimator: the next fit says so
         inner = get_tags(self.estimator)
         tags.input_tags = inner.input_tags
         tags.classifier_tags = inner.classifier_tags

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tallybayes.data import encoding
+from tallybayes.data.labels import read_labels
 from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import read_table
 from tallybayes.errors import TallybayesError
@@ -31,8 +32,8 @@ class LargestClass:
         ----------
         _ : object
             Rows, which it does not look at.
-        y : ndarray of int, of shape (n,)
-            The class of each row by number.
+        y : ndarray of shape (n,)
+            The class of each row.
 
         Returns
         -------
@@ -94,8 +95,9 @@ class Logistic:
         Self
             The same, fitted.
         """
-        self.model.fit(self._matrix(X, "fit_transform"), y)
-        self.classes_ = self.model.classes_
+        codes, labels = read_labels(y, len(y))  # scikit-learn does not take labels of every type
+        self.model.fit(self._matrix(X, "fit_transform"), codes)
+        self.classes_ = labels[self.model.classes_]
         return self
 
     def predict_log_proba(self, X: object) -> Floats:

@@ -13,7 +13,7 @@ import scipy
 from tallybayes.data.output_tables import build_frame
 from tallybayes.data.raw_column import RawColumn
 from tallybayes.data.table import Table, read_table
-from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
+from tallybayes.errors import LabelError, OptionError, TableError, brief, is_label, listing
 from tallybayes.explain import summary_text
 from tallybayes.explain.phrases import PRIOR, TOGETHER, chance, plain, shown
 from tallybayes.explain.ranking import column_names
@@ -439,7 +439,7 @@ def _minus(a: Floats, b: Floats) -> Floats:
 def explain_rows(predictor: Predictor, X: object, against: object, feature_names: object) -> Explanation:
     """Evidence of each feature of each row for each class."""
     fitted = predictor.fitted
-    if against is not None and against not in fitted.classes.tolist():
+    if against is not None and not (is_label(against) and against in fitted.classes.tolist()):
         raise LabelError(f"against={brief(against)} is not a class of this model. Classes: {listing(fitted.classes)}.")
     schema, K = fitted.schema, fitted.K
     table = read_table(X)

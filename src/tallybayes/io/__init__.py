@@ -304,4 +304,7 @@ def _load(path: object) -> tuple[GenerativeClassifier | BayesDecision | Streamin
 def _path(path: object) -> str:
     if not isinstance(path, str | bytes | os.PathLike):
         raise OptionError(f"Expected a path or a binary file; got {type(path).__name__}.")
-    return os.fsdecode(path)
+    try:
+        return os.fsdecode(os.fsencode(path))
+    except UnicodeEncodeError:
+        raise OptionError(f"A path must be text that this system can encode; got {path!r}.") from None

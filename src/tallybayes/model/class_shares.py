@@ -35,6 +35,7 @@ def fit_shares(L: Floats, start: Floats, counts: Floats, tol: float, max_iter: i
     Where the classes overlap EM creeps. So two steps are stretched (Varadhan and Roland 2008), unless that would go
     downhill. ℓ is concave: ℓ(top) − ℓ(π) ≤ max_k ∂ℓ/∂π_k − Σ_k π_k ∂ℓ/∂π_k, which says how far the top can be.
     """
+    counts = np.where(counts > MIN_SHARE, counts, 0.0)  # less than that would be divided by a share of 0
     total = len(L) + counts.sum()
     prior, history = np.maximum(start, MIN_SHARE), [_loglik(L, start, counts)]
     for _ in range(max_iter):

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.labels import positions, read_target, union
+from tallybayes.data.labels import accuracy, read_target
 from tallybayes.distributions.capabilities import (
     CheckRows,
     CompiledMatrix,
@@ -183,14 +182,7 @@ class Predictor:
             From 0 to 1.
         """
         rows, classes = self.read(X), self.fitted.classes
-        target = read_target(y, rows.n, sample_weight)
-        counts = target.y >= 0
-        if not counts.any():
-            raise OptionError("There is nothing to score: every sample weight is zero.")
-        both = union(classes, target.classes)  # LabelError where labels of the two can never be equal
-        best: NDArray[np.int64] = self.predict_rows(rows, "best")
-        right = positions(classes, both)[best] == target.among(both).y
-        return float(np.average(right[counts], weights=None if target.w is None else target.w[counts]))
+        return accuracy(classes, self.predict_rows(rows, "best"), read_target(y, rows.n, sample_weight))
 
     def predict_rows(self, rows: Rows, output: str, offset: Floats | None = None) -> Any:
         """Answer for rows: log prior + β log P(x | class) = β (log prior / β + log P(x | class)).

@@ -234,7 +234,7 @@ def _of_column(column: RawColumn, name: str | None, j: int, said: object, counte
 def _declared_inputs(table: Table, said: Mapping[object, object]) -> dict[int, object]:
     """Declared kinds of input columns, by position."""
     for column, kind in said.items():
-        if kind not in DECLARABLE:
+        if not isinstance(kind, str) or kind not in DECLARABLE:
             allowed = ", ".join(DECLARABLE)
             raise OptionError(f"Column {brief(column)} was given the kind {brief(kind)}. Allowed: {allowed}.")
     places = {key: _place(table, key) for key in said}

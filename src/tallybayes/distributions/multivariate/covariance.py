@@ -144,7 +144,7 @@ def _oas_amounts(s: ScatterStatistics) -> tuple[float, ...]:
 def check_shrinkage(gamma: object) -> None:
     """'oas', 'ledoit-wolf', one number, or one for each class."""
     numbers = gamma if isinstance(gamma, tuple) else (gamma,)
-    if gamma not in ("oas", "ledoit-wolf") and not all(is_number(g) and 0 <= g <= 1 for g in numbers):
+    if gamma not in ("oas", "ledoit-wolf") and not (numbers and all(is_number(g) and 0 <= g <= 1 for g in numbers)):
         raise OptionError(f"shrinkage must be between 0 and 1, 'oas' or 'ledoit-wolf'; got {brief(gamma)}.")
 
 

@@ -1,0 +1,122 @@
+"""Options, tables and labels that nobody gives on purpose: a sound model, or an error of this library."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import tallybayes as tb
+from tallybayes.errors import OptionError, TallybayesError
+from tests.hostile.random_calls import CLASSES, HOSTILE
+from tests.hostile.random_tables import STRANGE, STRANGE_LABELS, strange, strange_labels
+from tests.hostile.soundness import kept, sound
+
+N = 30
+Y = np.arange(N) % 3
+COUNTS = np.random.default_rng(0).integers(0, 4, (N, 2)).astype(float)
+AROUND: tuple[Callable[..., Any], ...] = (tb.BayesDecision, tb.SemiSupervised)
+EVERY: tuple[Callable[..., Any], ...] = (*(getattr(tb, name) for name in CLASSES), tb.StreamingBayes, *AROUND)
+
+
+@pytest.fixture(autouse=True)
+def _any_warning() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def values() -> list[Any]:
+    return [eval(text, {"np": np, "pd": pd}) for text in HOSTILE]
+
+
+def attempt(call: Callable[[], Any]) -> bool:
+    """Whether it succeeds; any error but ours goes on."""
+    with suppress(TallybayesError, NotFittedError):
+        call()
+        return True
+    return False
+
+
+@pytest.mark.parametrize("make", EVERY, ids=lambda make: make.__name__)
+def test_every_option_takes_or_refuses_what_is_no_option(make: Callable[..., Any]) -> None:
+    refused = 0
+    for name in inspect.signature(make).parameters:
+        for value in values():
+            given = {"estimator": tb.GaussianNB()} if make in AROUND else {}
+            model = make(**{**given, name: value})
+            repr(model)
+            refused += not attempt(lambda model=model: model.fit(COUNTS, Y))
+    assert refused
+
+
+@pytest.mark.parametrize("make", [tb.NaiveBayes, tb.BayesClassifier, tb.StreamingBayes])
+@pytest.mark.parametrize("kind", range(len(STRANGE)))
+def test_columns_of_rare_types(kind: int, make: Callable[[], Any]) -> None:
+    model, other = make(), strange(kind, 2, N)
+    if not attempt(lambda: model.fit(strange(kind, 1, N), Y)):
+        return
+    attempt(lambda: sound(model, other))
+    attempt(lambda: model.partial_fit(other, Y))
+    attempt(lambda: kept(model, other))
+    if make is not tb.StreamingBayes:
+        attempt(lambda: sound(model, model.sample(3, random_state=0)[0]))
+        attempt(lambda: model.explain(other).text(0))
+
+
+@pytest.mark.parametrize("make", [tb.GaussianNB, tb.BayesClassifier, tb.StreamingBayes])
+@pytest.mark.parametrize("kind", range(len(STRANGE_LABELS)))
+def test_labels_of_rare_types(kind: int, make: Callable[[], Any]) -> None:
+    model = make()
+    if not attempt(lambda: model.fit(COUNTS, strange_labels(kind, 1, N))):
+        return
+    sound(model, COUNTS)
+    attempt(lambda: kept(model, COUNTS))
+    assert 0 <= model.score(COUNTS, strange_labels(kind, 1, N)) <= 1
+    attempt(lambda: model.partial_fit(COUNTS, strange_labels(kind, 2, N)))
+    attempt(lambda: tb.evaluation.check_assumptions(COUNTS, strange_labels(kind, 1, N)))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_arguments_that_are_none(text: str) -> None:
+    value = eval(text, {"np": np, "pd": pd})
+    model = tb.GaussianNB().fit(COUNTS, Y)
+    calls: list[Callable[[], Any]] = [
+        lambda: model.explain(COUNTS, against=value),
+        lambda: model.log_likelihood(COUNTS, Y, kind=value),
+        lambda: model.log_likelihood(COUNTS, Y, by_class=value),
+        lambda: model.merge(value),
+        lambda: tb.merge_all(value),
+        lambda: tb.load(value) if not isinstance(value, int) else None,
+        lambda: model.sample(3, y=value),
+        lambda: model.describe(value),
+        lambda: model.with_prior(value),
+        lambda: model.learn_one({"x0": value, "x1": 1.0}, 0),
+        lambda: model.learn_one({"x0": 1.0, "x1": 1.0}, value),
+        lambda: model.predict_proba(COUNTS, priors=value),
+    ]
+    for call in calls:
+        attempt(call)
+    attempt(lambda: model.set_params(priors=value).predict(COUNTS))
+
+
+def test_a_function_as_prior_is_refused_after_the_fit_too() -> None:
+    model = tb.GaussianNB().fit(COUNTS, Y).set_params(priors=lambda n: n / n.sum())
+    with pytest.raises(OptionError, match="priors must be None"):
+        model.partial_fit(COUNTS, Y)
+
+
+def test_comparing_models_of_labels_that_scikit_learn_refuses() -> None:
+    y = np.array([b"a", b"b", b"c"])[Y]
+    comparison = tb.compare_models(COUNTS, y, folds=2)
+    texts = tb.compare_models(COUNTS, y.astype(str), folds=2)
+    for entry, other in zip(comparison.entries, texts.entries, strict=True):
+        assert (entry.name, entry.error) == (other.name, "")
+        np.testing.assert_array_equal(entry.losses, other.losses)
