@@ -515,6 +515,12 @@ def test_a_report_and_exports_are_written(model: Path, tmp_path: Path) -> None:
     assert "<title>Melons</title>" in html
     assert "Confusion matrix" in html
     assert "r.html: 0." in said
+    assert "cross-validated on these rows" in html
+    run("report", model, WATERMELON, "--train", WATERMELON, "-o", tmp_path / "fair.html")
+    assert "fitted on the 17 training rows" in (tmp_path / "fair.html").read_text(encoding="utf-8")
+    run("report", model, WATERMELON, "--no-baseline", "-o", tmp_path / "short.html")
+    assert "Logistic regression was left out." in (tmp_path / "short.html").read_text(encoding="utf-8")
+    assert "name DATA too" in run("report", model, "--train", WATERMELON, code=1).stderr
     run("report", model, "-o", tmp_path / "bare.html")
     assert "Confusion matrix" not in (tmp_path / "bare.html").read_text(encoding="utf-8")
     run("export", model, "-o", tmp_path / "m.json")

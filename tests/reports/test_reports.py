@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -434,3 +435,20 @@ def test_labels_break_between_words() -> None:
     assert pictures.label_lines("installment_commitment", 120) == ["installment_", "commitment"]
     assert pictures.label_lines("a" * 40, 70)[0].endswith("…")
     assert len(pictures.label_lines("one two three four five six seven eight nine", 70)) == 2
+
+
+def test_a_person_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    X, y = credit(200)
+    model = tb.NaiveBayes().fit(X[:100], y[:100])
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    report(model, X[100:], y[100:], train=(X[:100], y[:100]))
+    assert "tallybayes: report: baseline: logistic regression" in screen.getvalue()
+    assert "tallybayes: report: predictions" in screen.getvalue()
+    screen.truncate(0)
+    report(model, X[100:], y[100:], baseline=False)
+    assert "baseline" not in screen.getvalue()

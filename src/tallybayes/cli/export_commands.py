@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli import options, output
+from tallybayes.errors import OptionError
 
 FORMS = (".json", ".js", ".mjs", ".onnx")
 
@@ -29,6 +30,16 @@ def report(
     ] = "report.html",
     target: options.KnownTarget = None,
     title: Annotated[str | None, typer.Option("--title", help="What the page is called.")] = None,
+    train: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--train",
+            metavar="FILE",
+            help="The rows that the model was trained on, for the logistic regression beside it. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    no_baseline: Annotated[bool, typer.Option("--no-baseline", help="Leave out the logistic regression.")] = False,
     rows: options.Sampled = 20_000,
     skip_unlabelled: options.SkipUnlabelled = False,
     *,
@@ -44,12 +55,19 @@ def report(
 
     known = load_classifier(model)
     if not data:
+        if train or no_baseline:
+            raise OptionError("--train and --no-baseline are about the regression beside scores: name DATA too.")
         found = make_report(known, title=title)
     else:
         named = target_of(target, load_notes(model))
-        with known_data(Asked(data, how, named, skip_unlabelled=skip_unlabelled), known) as source:
-            X, y, _ = source.sample(rows)
-        found = make_report(known, X, y, title=title)
+
+        def sampled(paths: list[str]) -> tuple[object, object]:
+            with known_data(Asked(paths, how, named, skip_unlabelled=skip_unlabelled), known) as source:
+                X, y, _ = source.sample(rows)
+            return X, y
+
+        learned = None if train is None else sampled(train)
+        found = make_report(known, *sampled(data), train=learned, baseline=not no_baseline, title=title)
     found.save(out)
     output.note(f"{out}: {len(found.html) / 1e6:.2f} MB")
 

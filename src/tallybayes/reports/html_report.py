@@ -21,6 +21,7 @@ from tallybayes.model.predictor import Predictor
 from tallybayes.reports import learned, whatif
 from tallybayes.reports.html import Child, Markup, apart, document, source, tag
 from tallybayes.utils.array_types import Array
+from tallybayes.utils.progress import stage, telling
 
 if TYPE_CHECKING:
     from tallybayes.reports.predicted_rows import Judged
@@ -85,6 +86,7 @@ class Report:
         return f"Report({len(self.html):,} characters of HTML; save(path) writes it)"
 
 
+@telling("report", on=True)
 def report(
     model: Any,
     X: object = None,
@@ -105,7 +107,7 @@ def report(
     Parameters
     ----------
     model : fitted classifier of this library
-        The model; for a BayesDecision, its classifier is reported.
+        The model; for a BayesDecision, its classifier is reported. A terminal or notebook sees how far the report is.
     X : table of shape (n_rows, n_columns), default=None
         Test rows; above 20,000 a sample is used.
     y : array-like of shape (n_rows,), default=None
@@ -156,11 +158,14 @@ def report(
     from tallybayes.reports import effects, predicted_rows
 
     names, days = predicted_rows.shown_names(schema)
+    stage("predictions")
     rows = None if X is None else predicted_rows.judge(model, X, y)
     seen = {} if rows is None else predicted_rows.numbers(rows)
     counts = {} if rows is None else predicted_rows.level_counts(rows)
+    stage("what if")
     play, more = _what_if(predictor, order, seen=seen, counts=counts, rows=0 if rows is None else rows.n)
     facts |= more
+    stage("effects of columns")
     of_columns = [
         learned.ranking_section(ranking, names),
         effects.section(model, order, learned.shares(ranking), rows, seen, counts),
@@ -172,6 +177,7 @@ def report(
 
     prior = np.broadcast_to(np.log(np.maximum(_prior(predictor), 1e-300)), rows.log_proba.shape)
     beside = logistic(rows, model, train) if baseline else Baseline(None, note="Logistic regression was left out.")
+    stage("tables and curves")
     some = performance.shown_rows(rows, predictor)
     if facts["model"] is not None:
         facts["examples"] = [
