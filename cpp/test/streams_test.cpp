@@ -121,6 +121,67 @@ TEST(neighbours_are_those_of_a_sort) {
   }
 }
 
+TEST(logistic_regression_is_that_of_a_dense_one) {
+  constexpr int K = 3, n = 600;
+  std::mt19937 random(6);
+  RecentRows rows({1, 1});
+  OnlineLogistic model(rows);
+  // Intercept, 5 levels of each column and their 25 pairs, of which the first model has 11.
+  constexpr int features[] = {11, 36};
+  std::vector<double> weight(2 * 36 * K), squares(2 * 36 * K);
+  std::vector<std::uint32_t> cells;
+  int right[2] = {};
+  for (int i = 0; i < n; ++i) {
+    const int codes[] = {static_cast<int>(random() % 5), static_cast<int>(random() % 5)};
+    const int y = (codes[0] + codes[1]) % K;  // neither column alone says anything
+    if (i == 0 || i == 20) model.grow(i == 0 ? 2 : K);
+    const int classes = i < 20 ? 2 : K, label = std::min(y, classes - 1);
+    std::vector<float> p(2 * classes);
+    model.predict(rows, codes, p.data(), cells);
+    for (int e = 0; e < 2; ++e) {
+      const std::vector<int> all = {0, 1 + codes[0], 6 + codes[1], 11 + 5 * codes[0] + codes[1]};
+      std::vector<int> active;
+      for (const int f : all)
+        if (f < features[e]) active.push_back(f);
+      double expected[K] = {}, total = 0;
+      for (int c = 0; c < classes; ++c) {
+        for (const int f : active) expected[c] += weight[(e * 36 + f) * K + c];
+        total += expected[c] = std::exp(expected[c]);
+      }
+      for (int c = 0; c < classes; ++c) {
+        CHECK(std::abs(p[e * classes + c] - expected[c] / total) < 1e-4);
+        const double gradient = expected[c] / total - (c == label);
+        for (const int f : active) {
+          squares[(e * 36 + f) * K + c] += gradient * gradient;
+          weight[(e * 36 + f) * K + c] -= 0.1 * gradient / std::sqrt(1 + squares[(e * 36 + f) * K + c]);
+        }
+      }
+      const float* own = &p[e * classes];
+      if (i >= n / 2) right[e] += std::max_element(own, own + classes) - own == label;
+    }
+    model.add(cells, p.data(), label);
+  }
+  CHECK(right[0] < 0.5 * n / 2 && right[1] > 0.9 * n / 2);
+}
+
+TEST(many_classes_leave_room_for_fewer_pairs) {
+  RecentRows rows(std::vector<std::uint8_t>(30, 0));
+  OnlineLogistic model(rows);
+  const std::vector<int> codes(30, 0);
+  std::vector<std::uint32_t> cells;
+  std::size_t before = 1000;
+  for (const int classes : {2, 100, 1000}) {
+    model.grow(classes);
+    std::vector<float> p(2 * classes);
+    model.predict(rows, codes.data(), p.data(), cells);
+    CHECK(cells.size() < before && cells.size() > 2 * 31);
+    before = cells.size();
+    model.add(cells, p.data(), classes - 1);
+    model.predict(rows, codes.data(), p.data(), cells);
+    CHECK(p[classes - 1] > 1.5f / static_cast<float>(classes) && p[2 * classes - 1] > p[classes - 1]);
+  }
+}
+
 TEST(a_detector_finds_a_step_and_no_more) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> uniform;

@@ -182,11 +182,21 @@ def test_no_drift_is_reported_where_there_is_none() -> None:
     assert model.drift_ == []
 
 
-def test_a_stream_without_drift_ends_within_one_percent_of_batch_models() -> None:
-    rng = np.random.default_rng(1)
-    centres = rng.normal(size=(3, 5)) * 1.2
-    y = rng.integers(0, 3, 6000)
-    X = centres[y] + rng.normal(size=(6000, 5))
+def three_gaussians(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+    y = rng.integers(0, 3, n)
+    return (rng.normal(size=(3, 5)) * 1.2)[y] + rng.normal(size=(n, 5)), y
+
+
+def equal_levels(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+    """Two of eight categories decide, and only together."""
+    X = rng.integers(0, 4, (n, 8))
+    y = np.where(rng.random(n) < 0.2, rng.integers(0, 2, n), X[:, 0] == X[:, 1])
+    return np.array(["a", "b", "c", "d"], dtype=object)[X], y
+
+
+@pytest.mark.parametrize("table_of", [three_gaussians, equal_levels])
+def test_a_stream_without_drift_ends_within_one_percent_of_batch_models(table_of: Any) -> None:
+    X, y = table_of(np.random.default_rng(1), 6000)
     stream = tb.StreamingBayes().fit(X[:4000], y[:4000])
     for batch in (tb.NaiveBayes("frequency"), tb.TAN(), tb.BayesClassifier("fast")):
         batch.fit(X[:4000], y[:4000])

@@ -14,7 +14,7 @@ constexpr int kWatched = 2;               // the memory whose naive Bayes model 
 constexpr double kMemoryShare = 0.01;     // fixed share of the half-lives
 constexpr std::size_t kMostDrifts = 256;  // that are remembered
 constexpr float kLeastDistanceWeight = 0.05f;
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 
 void normalised_logs(const float* votes, int classes, float* logs) {
   float all = 0;
@@ -33,6 +33,7 @@ StreamLearner::StreamLearner(const std::vector<std::uint8_t>& categorical)
     : categorical_(categorical),
       rows_(categorical),
       counts_(rows_),
+      logistic_(rows_),
       stacking_(kExperts),
       distance_weight_(categorical.size(), 1.0f) {
   memory_.fill(1.0 / kMemories);
@@ -40,7 +41,7 @@ StreamLearner::StreamLearner(const std::vector<std::uint8_t>& categorical)
 
 void StreamLearner::grow(int classes) {
   if (classes <= classes_) return;
-  counts_.grow(classes), forests_.grow(classes), stacking_.grow(classes);
+  counts_.grow(classes), forests_.grow(classes), logistic_.grow(classes), stacking_.grow(classes);
   classes_ = classes;
   fresh_ = false;
 }
@@ -69,6 +70,9 @@ void StreamLearner::predict(const double* x, Prediction& made) const {
   for (int e = 0; e < kNeighborExperts; ++e, logs += K) normalised_logs(votes.data() + e * K, K, logs);
   forests_.votes(made.x.data(), categorical_.data(), votes.data(), made.leaves);
   for (int f = 0; f < kForests; ++f, logs += K) normalised_logs(votes.data() + f * K, K, logs);
+  made.logistic.resize(static_cast<std::size_t>(kLogistics) * K);
+  logistic_.predict(rows_, made.codes.data(), made.logistic.data(), made.cells);
+  for (int e = 0; e < kLogistics; ++e, logs += K) normalised_logs(made.logistic.data() + e * K, K, logs);
   stacking_.predict(made.logs.data(), made.pools.data(), made.p.data());
 }
 
@@ -94,6 +98,7 @@ double StreamLearner::learn(const double* x, int y) {
   for (int h = 0; h < kMemories; ++h) likelihood[h] = std::exp(made.logs[(kMemories + h) * classes_ + y]);
   fixed_share(memory_.data(), likelihood.data(), kMemories, kMemoryShare);
   forests_.add(made.leaves, y);
+  logistic_.add(made.cells, made.logistic.data(), y);
   rows_.add(made.x.data(), made.codes.data(), made.positions.data(), y);
   counts_.add(made.codes.data(), y);
   const std::vector<int> moved = rows_.move_bins();
@@ -165,7 +170,7 @@ StreamLearner StreamLearner::read(const std::uint8_t* bytes, std::size_t size) {
   made.visit(reader);
   expect_state(reader.done());
   made.check();
-  made.rows_.restore(made.classes_);
+  made.rows_.restore(made.classes_), made.logistic_.restore(made.rows_, made.classes_);
   return made;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/streams/decayed_counts.hpp"
 #include "core/streams/drift_detector.hpp"
+#include "core/streams/online_logistic.hpp"
 #include "core/streams/online_stacking.hpp"
 #include "core/streams/recent_neighbors.hpp"
 #include "core/streams/recent_rows.hpp"
@@ -14,7 +15,7 @@
 namespace tb::streams {
 
 constexpr int kMostClasses = 1000;
-constexpr int kExperts = 2 * kMemories + kNeighborExperts + kForests;
+constexpr int kExperts = 2 * kMemories + kNeighborExperts + kForests + kLogistics;
 
 // When the prequential loss of naive Bayes with a half-life of 10^3 rows rose, and how many bits the joint distribution
 // of a column and the class have moved.
@@ -53,15 +54,16 @@ class StreamLearner {
   template <class Archive>
   void visit(Archive& a) {
     a(classes_), a(categorical_);
-    rows_.visit(a), counts_.visit(a), forests_.visit(a), stacking_.visit(a), detector_.visit(a);
+    rows_.visit(a), counts_.visit(a), forests_.visit(a), logistic_.visit(a), stacking_.visit(a), detector_.visit(a);
     a(distance_weight_), a(memory_), a(drifts_);
   }
 
  private:
   struct Prediction {
-    std::vector<float> x, positions, distance, logs, pools, p;
+    std::vector<float> x, positions, distance, logistic, logs, pools, p;
     std::vector<int> codes;
     std::vector<std::int32_t> leaves;
+    std::vector<std::uint32_t> cells;
   };
   void predict(const double* x, Prediction& made) const;
   void weigh_columns();
@@ -73,6 +75,7 @@ class StreamLearner {
   RecentRows rows_;
   DecayedCounts counts_;
   RotatingForests forests_;
+  OnlineLogistic logistic_;
   OnlineStacking stacking_;
   DriftDetector detector_;
   std::vector<float> distance_weight_;

@@ -1,0 +1,43 @@
+// Logistic regression, learned row by row by AdaGrad (Duchi et al. 2011), on indicators of bins and of pairs of bins.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/streams/recent_rows.hpp"
+
+namespace tb::streams {
+
+constexpr int kLogistics = 2;                  // on columns alone, and with their pairs too
+constexpr int kPairedColumns = 24;             // the first ones, at most
+constexpr int kPairCodes = 17;                 // of a column in a pair
+constexpr std::size_t kPairWeights = 1 << 20;  // at most: of many classes fewer columns are paired
+
+// Weights belong to bins by rank: where a column is cut again they stay, and follow.
+class OnlineLogistic {
+ public:
+  OnlineLogistic() = default;
+  explicit OnlineLogistic(const RecentRows& rows);
+
+  void grow(int classes);
+  // p: (kLogistics, classes). cells: the indicators of the row, for add.
+  void predict(const RecentRows& rows, const int* codes, float* p, std::vector<std::uint32_t>& cells) const;
+  void add(const std::vector<std::uint32_t>& cells, const float* p, int y);
+
+  template <class Archive>
+  void visit(Archive& a) {
+    a(classes_), a(weight_), a(squares_);
+  }
+  void restore(const RecentRows& rows, int classes);  // after reading: checks it
+
+ private:
+  int columns() const { return static_cast<int>(start_.size()) - 1; }
+  int paired() const;                                        // columns
+  std::uint32_t alone() const { return start_.back() + 1; }  // cells without pairs, the intercept last
+  std::size_t cells() const;
+
+  std::int32_t classes_ = 0;
+  std::vector<std::uint32_t> start_;     // of each column's codes, and the end
+  std::vector<float> weight_, squares_;  // [cell][class]: those of the first model, of the second, pairs of the second
+};
+
+}  // namespace tb::streams
