@@ -259,6 +259,45 @@ def test_files_of_one_table_that_differ(tmp_path: Path) -> None:
         tb.NaiveBayes().learn_from(tmp_path, "y")
 
 
+@pytest.mark.parametrize("make", [tb.CategoricalNB, tb.NaiveBayes, tb.AODE, lambda: tb.TAN(memory="rows")])
+def test_categories_that_parquet_stores_as_codes(tmp_path: Path, make: Any) -> None:
+    rng = np.random.default_rng(0)
+    words = [None if v == 3 else f"w{v}" for v in rng.integers(0, 9, 3000)]
+    t = pa.table({
+        "word": pa.array([*words[:-1], "late"], pa.large_string()),  # as pandas and polars write texts
+        "many": [f"m{v}" for v in rng.integers(0, 1200, 3000)],  # more than are read as codes
+        "of a file": pa.array(["x", "y"] * 1500).dictionary_encode(),  # a dictionary there too
+        "kind": np.where(rng.random(3000) < 0.5, "a", "b").tolist(),
+    })  # fmt: skip
+    parquet.write_table(t, tmp_path / "t.parquet", row_group_size=1000)
+    feather.write_feather(t, str(tmp_path / "t.arrow"), compression="uncompressed")
+    found = make().learn_from(tmp_path / "t.parquet", "kind")
+    plain = make().learn_from(tmp_path / "t.arrow", "kind")
+    assert found.schema_.levels == plain.schema_.levels  # in their order, and with what is declared
+    assert found.schema_.levels[0].declared == frozenset()
+    assert found.classes_.tolist() == ["a", "b"]
+    X = t.drop_columns(["kind"])
+    np.testing.assert_array_equal(found.predict_proba(X), plain.predict_proba(X))
+    found.learn_from(tmp_path / "t.parquet", "kind")  # as a fitted model
+    plain.learn_from(tmp_path / "t.arrow", "kind")
+    np.testing.assert_array_equal(found.predict_proba(X), plain.predict_proba(X))
+    found.forget(t.slice(2999).drop_columns(["kind"]), t.slice(2999)["kind"])
+    found.forget(t.slice(2999).drop_columns(["kind"]), t.slice(2999)["kind"])
+    assert "late" not in found.schema_.levels[0].labels
+
+
+def test_parquet_that_is_counted_as_codes_is_still_text(tmp_path: Path) -> None:
+    t = table(200, missing=False).select(["colour", "kind"])
+    parquet.write_table(t, tmp_path / "t.parquet")
+    source, seen = open_source(tmp_path / "t.parquet"), []
+    read = source.batches
+    source.batches = lambda columns, rows: (seen.append(b.schema) or b for b in read(columns, rows))  # type: ignore[method-assign,func-returns-value]
+    model = tb.CategoricalNB().learn_from(source, "kind")
+    assert [str(f.type) for f in seen[-1]] == ["dictionary<values=string, indices=int32, ordered=0>"] * 2
+    answers = model.predict_to(source, keep=["colour"]).read_all()
+    assert answers.schema.field("colour").type == pa.string()
+
+
 def test_a_folder_is_its_parquet_files(tmp_path: Path) -> None:
     t = table()
     with pytest.raises(TableError, match="no Parquet file in the folder"):

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 BOOLEAN = np.dtype(bool)
 ARROW_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | {"float", "double"}
+TEXT_AS_DICTIONARY = {
+    b"tallybayes.text": b"dictionary"
+}  # metadata of an Arrow field: its values, not its dictionary, count
 MAX_COPIED_ROWS = 1000  # a pandas frame of at most so many rows is copied into one block
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
 
@@ -359,6 +362,9 @@ def _from_arrow(X: pa.Table) -> Table:
         if (kind := str(s.type)) in ARROW_NUMBERS and not ("int" in kind and s.null_count):
             check_arrow(s, names[j] if names else f"x{j}")
             columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer="int" in kind))
+        elif X.schema.field(j).metadata == TEXT_AS_DICTIONARY:
+            check_arrow(s, names[j] if names else f"x{j}")
+            columns.append(RawColumn(s, "arrow", "categorical"))
         else:
             columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
     return Table(n, d, "pyarrow", names, columns=tuple(columns))

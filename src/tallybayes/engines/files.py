@@ -8,9 +8,10 @@ from dataclasses import replace
 from glob import escape, glob
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import finalize
 
+from tallybayes.data.table import TEXT_AS_DICTIONARY
 from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.partitions import spread_evenly
 from tallybayes.engines.source import ColumnRoles, RowSource
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tallybayes.cli.table_files import RowFiles, Text
+    from tallybayes.data.schema import Schema
     from tallybayes.estimators.base import GenerativeClassifier
+
+Model = TypeVar("Model", bound="GenerativeClassifier")
+
+MAX_CODED_LEVELS = 1024  # writers of Parquet give up dictionaries of about a megabyte
 
 
 def files(source: Any) -> RowSource:
@@ -68,6 +74,7 @@ class FileSource(RowSource):
         self.where, self.index = self.rows.where, self.rows.index
         self.files = tuple(name for path in self.paths for name in (glob(path, recursive=True) or [path]))
         self._parquet = self.rows.files[0].format == "parquet"
+        self._as_dictionaries: frozenset[str] = frozenset()  # columns of text that are read as Parquet stores them
         self.total = sum(self._open(f.path).metadata.num_rows for f in self.rows.files) if self._parquet else None
 
     @property
@@ -107,6 +114,35 @@ class FileSource(RowSource):
         one = target[0] if len(target) == 1 else None
         types = types_of_kinds(kinds or {})
         return FileSource(self.paths, replace(self.text, types=types, target=one, declarable=kinds is not None))
+
+    def count(self, plan: Model, roles: ColumnRoles) -> Model:
+        """Count all rows with a plan, reading categories of Parquet as codes.
+
+        Parameters
+        ----------
+        plan : classifier
+            A model with schema, cuts and structure.
+        roles : ColumnRoles
+            Which columns are what.
+
+        Returns
+        -------
+        classifier
+            A model of these rows alone.
+        """
+        if not self._parquet or plan.memory != "sums":
+            return super().count(plan, roles)
+        self._as_dictionaries = frozenset(name for name in _categories(plan, roles) if self._is_text(name))
+        try:
+            return super().count(plan, roles)
+        finally:
+            self._as_dictionaries = frozenset()
+
+    def _is_text(self, name: str) -> bool:
+        import pyarrow as pa
+
+        found = self.rows.schema.field(name).type
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         if not self._parquet:
@@ -149,7 +185,7 @@ class FileSource(RowSource):
 
         from tallybayes.cli.table_files import ahead
 
-        schema = pa.schema([self.rows.schema.field(name) for name in columns])
+        schema = pa.schema([self._field(name) for name in columns])
 
         def read() -> Iterator[pa.Table]:
             for path, which in groups:
@@ -158,13 +194,36 @@ class FileSource(RowSource):
                     for batch in source.iter_batches(rows, columns=list(columns), **more):
                         batch.validate(full=True)  # Parquet does not say whether its strings are UTF-8
                         table = pa.Table.from_batches([batch]).select(list(columns))
-                        yield table if table.schema.equals(schema) else table.cast(schema)
+                        yield table if table.schema.equals(schema, check_metadata=True) else table.cast(schema)
 
         with ahead(read(), 2) as stream:
             yield from stream
+
+    def _field(self, name: str) -> pa.Field:
+        import pyarrow as pa
+
+        field = self.rows.schema.field(name)
+        if name not in self._as_dictionaries:
+            return field
+        return pa.field(name, pa.dictionary(pa.int32(), pa.string()), metadata=TEXT_AS_DICTIONARY)
 
     def _open(self, path: str) -> Any:
         """Without the buffer that would hold the whole file before its first row."""
         from pyarrow import parquet
 
-        return parquet.ParquetFile(path, pre_buffer=False)
+        return parquet.ParquetFile(path, pre_buffer=False, read_dictionary=sorted(self._as_dictionaries) or None)
+
+
+def _categories(plan: GenerativeClassifier, roles: ColumnRoles) -> list[str]:
+    """The target, and the features that are categories of so few levels that they are stored as codes."""
+    schema = plan.fitted_.schema
+    found = [name for name in roles.target if len(plan.fitted_.classes) <= MAX_CODED_LEVELS]
+    if schema.expansion is not None or schema.names is None:  # texts that are dates are not read by level
+        return found
+    names = zip(schema.names, schema.kinds, strict=True)
+    few = {name for j, (name, kind) in enumerate(names) if kind == "categorical" and _is_coded(schema, j)}
+    return [*found, *(name for name in roles.features if name in few)]
+
+
+def _is_coded(schema: Schema, j: int) -> bool:
+    return j in schema.levels and 0 < len(schema.levels[j]) <= MAX_CODED_LEVELS

@@ -186,7 +186,8 @@ def _arrow_codes(
 ) -> list[tuple[Array, Levels]]:
     streams = [c.values.__arrow_c_stream__() for c in columns]
     try:
-        found: Any = _core.arrow_codes_many(streams, [k.known for k in known], grow, [grow] * len(columns))
+        declare = [grow and c.declared is not None for c in columns]
+        found: Any = _core.arrow_codes_many(streams, [k.known for k in known], grow, declare)
     except _core.BadRow as e:
         why, row, col = e.args
         name = schema.name(which[col])
