@@ -27,7 +27,7 @@ EVERY = {**ESTIMATORS, **LEARNED}
 
 def text_of(html: str) -> str:
     """What a reader sees."""
-    body = re.sub(r"<(script|style)[^>]*>.*?</\1>", " ", html, flags=re.DOTALL)
+    body = re.sub(r"<(script|style)[^>]*>.*?</\1>", " ", html.replace("<wbr>", ""), flags=re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
 
 

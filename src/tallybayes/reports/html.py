@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -60,6 +61,11 @@ def apart(text: object) -> str:
     return found if found.isascii() else f"\u2068{found}\u2069"
 
 
+def breakable(name: str) -> Markup:
+    """A name in a narrow place: a line may end after an underscore, a slash or a hyphen."""
+    return Markup("<wbr>".join(escape(part, quote=True) for part in re.findall(r"[^_/-]+[_/-]*|[_/-]+", name)))
+
+
 def shorten(text: str, most: int) -> str:
     """A text of at most so many characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -89,6 +95,8 @@ def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, 
 
     def cell(i: int, value: Child) -> Markup:
         value = shorten(value, MAX_CELL_LENGTH) if type(value) is str else value
+        if i == 0 and type(value) is str:
+            value = breakable(value)
         return tag("th", value, scope="row") if i == 0 else tag("td", value, class_=kind(i, value))
 
     def kind(i: int, value: Child) -> str | None:

@@ -15,7 +15,7 @@ from tallybayes.model.predictor import Predictor
 from tallybayes.model.term import Term
 from tallybayes.reports import pictures
 from tallybayes.reports.baseline import Baseline
-from tallybayes.reports.html import WRAPPED, Child, Markup, apart, level, number, share, shorten, table, tag
+from tallybayes.reports.html import WRAPPED, Child, Markup, apart, breakable, level, number, share, shorten, table, tag
 from tallybayes.reports.predicted_rows import Judged, as_day
 from tallybayes.reports.whatif import row_of
 from tallybayes.utils.array_types import Array, Floats
@@ -335,7 +335,7 @@ def rows_section(
         tag(
             "div",
             table(
-                ("row", "true class", "its probability", "prediction", *(names[j] for j in which)),
+                ("row", "true class", "its probability", "prediction", *(breakable(names[j]) for j in which)),
                 lines,
                 "Class, prediction and values",
                 numeric=(2,),
@@ -347,5 +347,5 @@ def rows_section(
 
 def _shown(value: object, is_day: bool) -> str:
     if isinstance(value, float):
-        return as_day(value) if is_day else number(value)
+        return as_day(value) if is_day else number(value, 4)
     return "?" if value is None else level(value)

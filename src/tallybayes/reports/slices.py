@@ -18,6 +18,7 @@ LEVELS = 8  # of a category; the others are one
 QUANTILES = 5  # of a number
 PAIRED = 40  # columns whose pairs are looked at: the most informative
 MATRIX = 12  # columns of the matrix
+HEAD = 24  # characters of their names
 
 
 def grouped(rows: Judged, j: int, is_day: bool = False) -> tuple[Array, list[str]]:
@@ -118,7 +119,7 @@ def associations_section(
     strength = {(a, b): v for v, a, b in pairs}
     few = range(min(len(which), MATRIX))
     lines = [(names[which[a]], *(_shade(1.0 if a == b else strength[max(a, b), min(a, b)]) for b in few)) for a in few]
-    heads = [tag("span", shorten(names[which[b]], 24)) for b in few]
+    heads = [tag("span", _shortened(names[which[b]])) for b in few]
     of = [source.get(rows.table.name(j), -1 - j) for j in which]
     top = [(f"{names[which[b]]} – {names[which[a]]}", f"{v:.2f}") for v, a, b in pairs if v >= 0.1 and of[a] != of[b]][
         :8
@@ -136,6 +137,11 @@ def associations_section(
         strongest,
         tag("div", table(("column", *heads), lines, "Cramér's V", numeric=range(1, len(few) + 1)), class_="matrix"),
     )
+
+
+def _shortened(name: str) -> str:
+    """A long name without its middle: what tells columns apart is as often at the end."""
+    return name if len(name) <= HEAD else f"{name[: HEAD // 2]}…{name[-HEAD // 2 :]}"
 
 
 def cramers_v(a: Array, b: Array) -> float:
