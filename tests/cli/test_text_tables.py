@@ -257,7 +257,7 @@ def test_columns_are_kept_as_they_are_written(tmp_path: Path) -> None:
     assert "There is no column 'ids'" in run("predict", path, data, "--keep", "ids", code=1).stderr
     assert "Did you mean 'id'?" in run("predict", path, data, "--keep", "Id", code=1).stderr
     data.write_text("prediction,a\n1,1.5\n")
-    assert "the name of a column of answers" in run("predict", path, data, "--keep", "prediction", code=2).stderr
+    assert "the name of a column of predictions" in run("predict", path, data, "--keep", "prediction", code=2).stderr
 
 
 # --- what a file is --------------------------------------------------------------------------------------------------

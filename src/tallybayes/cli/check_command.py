@@ -20,10 +20,10 @@ ENSEMBLE_TOLERANCE = 1e-4  # some kernels of the ensemble compute in single prec
 
 @output.answering
 def check(json: options.Json = False) -> None:
-    """Do the compiled kernels work on this machine? Compares each instruction set with base on random tables.
+    """Compares the predictions of each instruction set of this machine with base, on random tables.
 
     Prints the largest difference of a log probability for each model and instruction set. Exit code 1 if one is too
-    large: TALLYBAYES_ISA=base then selects the instruction set that every processor has, and please report it.
+    large: then set TALLYBAYES_ISA=base, the instruction set that every processor has, and please report it.
     """
     from tallybayes import _core
 

@@ -109,10 +109,10 @@ def root(
         bool, typer.Option("--version", help="The version, and nothing else.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Generative Bayes classifiers for tables: compare, fit, ask, look inside, learn more, forget.
+    """Generative Bayes classifiers for tables: compare, fit, predict, explain, learn, forget, merge.
 
-    Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the data or the model says
-    no, 2 the command was not understood, 130 stopped by Ctrl-C; then nothing was changed.
+    Results go to standard output, everything else to standard error. Exit codes: 0 success, 1 an error of the data or
+    the model, 2 wrong usage, 130 interrupted by Ctrl-C, which leaves all files unchanged.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)

@@ -21,7 +21,7 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="[DATA...]",
-            help="Rows whose class is known. Without them the report tells what the model learned.",
+            help="Labelled rows. Without rows, the report describes the model only.",
             show_default=False,
         ),
     ] = None,
@@ -29,7 +29,7 @@ def report(
         str, typer.Option("--out", "-o", metavar="FILE", help="The HTML file to write.", show_default=False)
     ] = "report.html",
     target: options.KnownTarget = None,
-    title: Annotated[str | None, typer.Option("--title", help="What the page is called.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="The title of the page.")] = None,
     train: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,9 +45,9 @@ def report(
     *,
     how: options.Reading,
 ) -> None:
-    """Writes a report into one HTML file: what the model learned, how good it is, and what if.
+    """Writes a report of a model as one HTML file: performance, effects of columns, what-if analysis.
 
-    The page needs no network. Rows that the model has learned flatter it: take others.
+    The page works offline. Use rows that the model has not learned: on learned rows the scores are too good.
     """
     from tallybayes import report as make_report
     from tallybayes.cli.input_tables import Asked, known_data, target_of
@@ -81,13 +81,13 @@ def export(
             "--out",
             "-o",
             metavar="FILE",
-            help="Its ending says what is written: .json (the model as data), .js or .mjs (a module that scores rows), "
-            ".onnx (a graph).",
+            help="The file to write; its suffix is the format: .json (the model as data), .js or .mjs (a module that "
+            "scores rows), .onnx (a graph).",
             show_default=False,
         ),
     ],
 ) -> None:
-    """Writes a model for other programs: as JSON, as one file of JavaScript that scores rows, or as an ONNX graph."""
+    """Exports a model as JSON, as a JavaScript module, or as an ONNX graph."""
     from pathlib import Path
 
     from tallybayes.export import to_js, to_json, to_onnx

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def compare(
     data: options.Data,
     target: options.Target,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts of the cross-validation.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")] = 5,
     rows: options.Sampled = 100_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the parts, and of the rows that are drawn.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the folds, and of the sample of rows.")] = 0,
     kind: options.Kinds = None,
     drop: options.Drop = None,
     skip_unlabelled: options.SkipUnlabelled = False,
@@ -28,7 +28,7 @@ def compare(
     how: options.Reading,
     json: options.Json = False,
 ) -> None:
-    """Which model suits my table? Cross-validates the family beside two baselines and says which to use."""
+    """Cross-validates the models that suit a table and two baselines, and recommends one."""
     from tallybayes import compare_models
     from tallybayes.cli.input_tables import Asked, fresh_data
     from tallybayes.cli.parsing import read_kinds
@@ -54,7 +54,7 @@ def assumptions(
     how: options.Reading,
     json: options.Json = False,
 ) -> None:
-    """Are the assumptions of the models true of my table? Independence, normal columns, equal covariances: measured."""
+    """Tests the assumptions of the models on a table: independence, normality, equal covariances."""
     from tallybayes.cli.input_tables import Asked, fresh_data
     from tallybayes.cli.parsing import read_kinds
     from tallybayes.evaluation import check_assumptions
@@ -76,11 +76,11 @@ def inspect(
     model: options.ModelFile,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", help="What each class says of this column. May be repeated."),
+        typer.Option("--column", "-c", help="Show the parameters of this column in each class. May be repeated."),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """What is in a model file: the classifier, its columns and classes, what it was trained on."""
+    """Describes a model file: classifier, columns, classes, training data."""
     from tallybayes.io import load_classifier, load_notes
 
     found, notes = load_classifier(model), load_notes(model)

@@ -51,7 +51,7 @@ def fit(
     how: options.Batches,
     json: options.Json = False,
 ) -> None:
-    """Learns a model from a table and writes it into a file.
+    """Fits a model to a table and writes it to a model file.
 
     The rows are read in batches, so the table may be larger than memory. The first batch (65,536 rows) decides the kind
     of each column and the cuts of 'mdl', 'frequency' and 'width'; later batches may bring new classes and categories.
@@ -106,9 +106,9 @@ def learn(
     how: options.Batches,
     json: options.Json = False,
 ) -> None:
-    """Adds rows to what a model has learned.
+    """Adds rows to a model file.
 
-    All of the rows or none: if a row is refused the model file stays as it was.
+    If a row is refused, no row is learned and the model file is unchanged.
     """
     from tallybayes.cli.input_tables import Asked
 
@@ -120,14 +120,14 @@ def learn(
 def forget(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="A model file; with --verify it may be left out.", show_default=False),
+        typer.Argument(metavar="MODEL", help="A model file; optional with --verify.", show_default=False),
     ] = None,
     data: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="DATA...",
-            help="The rows to forget, in files as for learn. With --verify: rows that must be among those removed, for "
-            "a receipt that has the key of its hashes.",
+            help="The rows to forget, in files as for learn. With --verify: rows to find among those removed; needs a "
+            "receipt that has the key of its hashes.",
             show_default=False,
         ),
     ] = None,
@@ -142,8 +142,8 @@ def forget(
         bool,
         typer.Option(
             "--receipt-key",
-            help="Write the key of the row hashes into the receipt too. Whoever has a row can then check that it was "
-            "removed, and whoever guesses a row can check the guess.",
+            help="Include the key of the row hashes in the receipt. With it anyone who has a row, or guesses one, can "
+            "check whether it was removed.",
         ),
     ] = False,
     sign: Annotated[
@@ -152,7 +152,7 @@ def forget(
     ] = None,
     verify: Annotated[
         str | None,
-        typer.Option("--verify", metavar="RECEIPT", help="Check a receipt, and forget nothing."),
+        typer.Option("--verify", metavar="RECEIPT", help="Verify this receipt and forget nothing."),
     ] = None,
     public_key: Annotated[
         str | None,
@@ -167,10 +167,10 @@ def forget(
     how: options.Batches,
     json: options.Json = False,
 ) -> None:
-    """Removes rows from the statistics of a model, with a receipt if asked for; or checks a receipt.
+    """Removes rows from the statistics of a model, with a deletion receipt on request; or verifies a receipt.
 
-    Rows that were never learned are refused where the counts show it, and then the model file stays as it was. The
-    receipt says what was chosen with the rows and stays, and how to renew it.
+    Rows that were never learned are refused where the counts show it, and the model file is then unchanged. The receipt
+    lists the choices that were made with the rows and stay, and how to make them again.
     """
     from tallybayes.cli.input_tables import Asked
 
@@ -277,7 +277,7 @@ def merge(
     out: options.OutModel,
     json: options.Json = False,
 ) -> None:
-    """Adds models: the result has learned what each of them has learned."""
+    """Merges models by adding their statistics."""
     from tallybayes import save
     from tallybayes.errors import MergeError
     from tallybayes.io import load_classifier, load_notes

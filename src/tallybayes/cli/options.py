@@ -20,27 +20,27 @@ Data = Annotated[
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
-Target = Annotated[str, typer.Option("--target", "-t", help="The column that holds the classes.", show_default=False)]
+Target = Annotated[str, typer.Option("--target", "-t", help="The column of class labels.", show_default=False)]
 KnownTarget = Annotated[
     str | None,
-    typer.Option(
-        "--target", "-t", help="The column that holds the classes.  [default: as in the fit]", show_default=False
-    ),
+    typer.Option("--target", "-t", help="The column of class labels.  [default: that of the fit]", show_default=False),
 ]
-Drop = Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out. May be repeated.")]
+Drop = Annotated[list[str] | None, typer.Option("--drop", help="A column to ignore. May be repeated.")]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="What a column is: real, categorical, binary, count, text, date or id. Without it the type says. "
+        help="The kind of a column: real, categorical, binary, count, text, date or id. By default its type decides. "
         "May be repeated.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON.")]
 Out = Annotated[
     str | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write a file instead; its ending says the format."),
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="Write to this file; its suffix is the format.  [default: standard output]"
+    ),
 ]
 
 
@@ -61,12 +61,12 @@ InPlace = Annotated[
     ),
 ]
 Sampled = Annotated[
-    int, typer.Option("--rows", min=2, help="At most so many rows, drawn at random where there are more.")
+    int, typer.Option("--rows", min=2, help="Maximum number of rows; of more, a random sample is used.")
 ]
 
 
 SkipUnlabelled = Annotated[
-    bool, typer.Option("--skip-unlabelled", help="Leave out rows whose class is missing, instead of refusing them.")
+    bool, typer.Option("--skip-unlabelled", help="Skip rows whose class is missing, instead of refusing them.")
 ]
 
 
@@ -77,7 +77,7 @@ class Reading:
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", help="csv, tsv, parquet, arrow or jsonl.  [default: by the name, else by the first bytes]"
+            "--format", help="csv, tsv, parquet, arrow or jsonl.  [default: by the suffix, else by the first bytes]"
         ),
     ] = None
     separator: Annotated[
@@ -85,29 +85,33 @@ class Reading:
         typer.Option(
             "--separator",
             metavar="CHARACTER",
-            help="What stands between cells in text; 'tab' for a tab.  [default: guessed of , ; tab | space]",
+            help="The separator of text files; 'tab' for a tab.  [default: detected among , ; tab | space]",
         ),
     ] = None
     decimal: Annotated[
         str | None,
-        typer.Option("--decimal", metavar="CHARACTER", help="The decimal sign in text, . or ,  [default: guessed]"),
+        typer.Option(
+            "--decimal", metavar="CHARACTER", help="The decimal sign of text files, . or ,  [default: detected]"
+        ),
     ] = None
     encoding: Annotated[
         str | None,
-        typer.Option("--encoding", help="Of text, such as utf-8, cp1252 or utf-16.  [default: UTF-8, or else guessed]"),
+        typer.Option(
+            "--encoding", help="The encoding of text files, such as utf-8 or cp1252.  [default: UTF-8, else detected]"
+        ),
     ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(
             "--missing",
             metavar="TEXT",
-            help="What also stands for a missing value in CSV and TSV, beside an empty cell, NA, N/A, n/a, NaN, nan, "
-            "null, NULL, None and #N/A. May be repeated; with --missing '' only what is said does.",
+            help="A further marker of missing values in CSV and TSV, besides an empty cell, NA, N/A, n/a, NaN, nan, "
+            "null, NULL, None and #N/A. May be repeated; after --missing '' only the given markers count.",
         ),
     ] = None
     no_header: Annotated[
         bool,
-        typer.Option("--no-header", help="The first line is a row too; the columns are then called x0, x1 and so on."),
+        typer.Option("--no-header", help="The first line is a row, and the columns are named x0, x1 and so on."),
     ] = False
 
 
@@ -120,7 +124,7 @@ class Batches(Reading):
         typer.Option(
             "--batch-rows",
             min=1,
-            help="Rows read at a time.  [default: 65536, fewer in tables of more than 32 columns]",
+            help="Rows per batch.  [default: 65536, fewer in tables of more than 32 columns]",
         ),
     ] = None
 

@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 def predict(
     model: options.ModelFile,
     data: options.Data,
-    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Also write the probability of each class.")] = False,
     loss: Annotated[
         str | None,
         typer.Option(
             "--loss",
             metavar="FILE",
-            help="A table of costs: a row for each answer (its first cell is the name), a column for each true class. "
-            "The answer is then the cheapest to expect, not the most probable.",
+            help="A table of losses: a row for each decision (its name in the first cell), a column for each true "
+            "class. The prediction is then the decision with the lowest expected loss.",
         ),
     ] = None,
     prior: Annotated[
         str | None,
-        typer.Option("--prior", help="Other shares of the classes: uniform, or no=0.9,yes=0.1, or 0.9,0.1."),
+        typer.Option("--prior", help="Another class prior: uniform, or no=0.9,yes=0.1, or 0.9,0.1."),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="COLUMN", help="A column to put beside the answers. May be repeated."),
+        typer.Option("--keep", metavar="COLUMN", help="A column to copy beside the predictions. May be repeated."),
     ] = None,
     out: options.Out = None,
     *,
     how: options.Batches,
     json: options.Json = False,
 ) -> None:
-    """Says the class of each row, as a table with the column 'prediction'.
+    """Predicts the class of each row, as a table with the column 'prediction'.
 
-    Columns are found by name; columns that the model does not know are left alone. With --json: a JSON object per line.
+    Columns are matched by name; unknown columns are ignored. With --json: one JSON object per line.
     """
     import pyarrow as pa
 
@@ -55,7 +55,7 @@ def predict(
     shares = {f"P({label})": k for k, label in enumerate(known.classes_.tolist())} if proba else {}
     twice = {"prediction", *shares}.intersection(keep or [])
     if twice:
-        raise typer.BadParameter(f"{min(twice)!r} is the name of a column of answers.", param_hint="--keep")
+        raise typer.BadParameter(f"{min(twice)!r} is the name of a column of predictions.", param_hint="--keep")
 
     def ask(X: object, _: object) -> pa.Table:
         P = known.predict_proba(X) if proba else None
@@ -100,15 +100,15 @@ def evaluate(
     model: options.ModelFile,
     data: options.Data,
     target: options.KnownTarget = None,
-    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    prior: Annotated[str | None, typer.Option("--prior", help="Another class prior; see predict.")] = None,
     skip_unlabelled: options.SkipUnlabelled = False,
     *,
     how: options.Batches,
     json: options.Json = False,
 ) -> None:
-    """Asks a model about rows whose class is known: accuracy, log-loss, Brier, calibration, and who is taken for whom.
+    """Evaluates a model on labelled rows: accuracy, log-loss, Brier score, calibration error, confusion matrix.
 
-    Rows that the model has learned flatter it: take others.
+    Use rows that the model has not learned: on learned rows the scores are too good.
     """
     from tallybayes.cli.input_tables import Asked, known_data, target_of
     from tallybayes.evaluation.labelled_rows import Evaluation
@@ -130,20 +130,20 @@ def explain(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[DATA...]", help="Rows to explain. Without them the columns are ranked.", show_default=False
+            metavar="[DATA...]", help="Rows to explain. Without rows, columns are ranked.", show_default=False
         ),
     ] = None,
     against: Annotated[
-        str | None, typer.Option("--against", metavar="CLASS", help="Compare with this class.  [default: all others]")
+        str | None, typer.Option("--against", metavar="CLASS", help="The alternative class.  [default: all others]")
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=1, help="At most so many rows, the first.")] = 10,
-    most: Annotated[int, typer.Option("--most", min=1, help="At most so many columns for and against.")] = 5,
-    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="Maximum number of rows: the first.")] = 10,
+    most: Annotated[int, typer.Option("--most", min=1, help="Maximum number of columns for and against.")] = 5,
+    prior: Annotated[str | None, typer.Option("--prior", help="Another class prior; see predict.")] = None,
     *,
     how: options.Reading,
     json: options.Json = False,
 ) -> None:
-    """Says what each column of a row speaks for and against; without rows, which columns tell most of the class."""
+    """Lists the evidence of each column for a prediction; without rows, ranks columns by information."""
     from tallybayes.cli.input_tables import Asked, known_data
     from tallybayes.cli.parsing import label_of
 
@@ -168,17 +168,17 @@ def _lines(found: Any) -> list[dict[str, Any]]:
 @output.answering
 def sample(
     model: options.ModelFile,
-    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows.")] = 1000,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="Number of rows.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same rows.")] = 0,
     given: Annotated[
         str | None,
-        typer.Option("--class", metavar="CLASS", help="Rows of this class only.  [default: as they are shared]"),
+        typer.Option("--class", metavar="CLASS", help="Rows of this class only.  [default: all, by the class prior]"),
     ] = None,
-    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    prior: Annotated[str | None, typer.Option("--prior", help="Another class prior; see predict.")] = None,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Draws rows from the model, as a table: its columns, and the target."""
+    """Samples rows from the model, as a table of its columns and the target."""
     from tallybayes.cli.parsing import label_of
     from tallybayes.cli.table_writer import write_tables
     from tallybayes.io import load_notes

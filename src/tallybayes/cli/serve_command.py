@@ -15,18 +15,16 @@ def serve(
     host: Annotated[
         str, typer.Option("--host", help="The address to listen at. The default is for this machine only.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")] = 1,
-    learn: Annotated[
-        bool, typer.Option("--learn", help="Also learn and forget; what is learned is written into MODEL.")
-    ] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0: a free one.")] = 8000,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Number of processes.")] = 1,
+    learn: Annotated[bool, typer.Option("--learn", help="Also learn and forget; MODEL is updated.")] = False,
     new_classes: Annotated[
         bool,
-        typer.Option("--new-classes", help="With --learn: an example may bring a class that the model has not seen."),
+        typer.Option("--new-classes", help="With --learn: accept examples of unseen classes."),
     ] = False,
     snapshot_every: Annotated[
         int,
-        typer.Option("--snapshot-every", min=1, help="With --learn: examples after which MODEL is written anew."),
+        typer.Option("--snapshot-every", min=1, help="With --learn: write MODEL after so many examples."),
     ] = 10_000,
     store: Annotated[
         str | None,
@@ -41,7 +39,7 @@ def serve(
         typer.Option(
             "--token-file",
             metavar="FILE",
-            help="Ask for a token. A line for each: read or learn, a space, the token.",
+            help="Require a token. One per line: its scope (read or learn), a space, the token.",
         ),
     ] = None,
     sign: Annotated[
@@ -57,20 +55,21 @@ def serve(
         typer.Option(
             "--allow-host",
             metavar="NAME",
-            help="Another name under which the service is called, such as that of a proxy before it. May be repeated.",
+            help="A further host name of the service, such as that of a proxy. May be repeated.",
         ),
     ] = None,
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Rows of one request.")] = 100_000,
-    max_bytes: Annotated[int, typer.Option("--max-bytes", min=1, help="Bytes of one request.")] = 16 << 20,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Maximum number of rows of a request.")] = 100_000,
+    max_bytes: Annotated[int, typer.Option("--max-bytes", min=1, help="Maximum number of bytes of a request.")] = 16
+    << 20,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.001, help="Seconds that a client has to send a request.")
     ] = 10.0,
 ) -> None:
     """Serves a model over HTTP: predict, explain, decide.
 
-    GET /openapi.json says what can be asked. When the model file is replaced the new one is taken over, and no request
-    is lost. Ctrl-C ends it after the requests that are under way. With --learn it takes POST /learn and /forget too: a
-    example that was acknowledged survives a crash, and is counted once though it is sent again.
+    GET /openapi.json describes the interface. When the model file is replaced, the service switches to the new model
+    without losing a request. Ctrl-C ends it after the current requests. With --learn it also accepts POST /learn and
+    /forget: an acknowledged example survives a crash, and is counted once even if it is sent again.
     """
     from tallybayes.errors import OptionError
     from tallybayes.serve import Limits, Settings
