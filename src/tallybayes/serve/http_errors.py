@@ -44,7 +44,7 @@ WORDS = tuple(
         (r"Number of priors must match number of classes: got", "A prior has one share for each class: got"),
         (r"`?priors`?", "prior"),
         (
-            r"\(answer, \.\.\.\) stands for every truth .*",
+            r"\(decision, \.\.\.\) stands for every class .*",
             "the truth '*' stands for those not named.",
         ),
         (r" Ask for at most", " Send at most"),
