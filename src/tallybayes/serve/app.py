@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from time import perf_counter
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -36,7 +37,6 @@ POLL_SECONDS = 1.0  # seconds between two looks at the model file
 LEARNING = ("/learn", "/forget", "/examples")
 SCOPES = {"/healthz": None, "/readyz": None, **dict.fromkeys(LEARNING, "learn")}  # of the token; else 'read'
 ALWAYS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
-METRICS_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 
 
 class Service:
@@ -136,7 +136,7 @@ class Service:
         facts = {"model_generation": float(known.generation), "model_since_seconds": known.since}
         if self.learner is not None:
             facts["last_example"] = float(self.learner.ledger.seq)
-        return answer(request, self.metrics.text(facts), kind=METRICS_TYPE)
+        return answer(request, self.metrics.text(facts), kind=CONTENT_TYPE_LATEST)
 
     def check(self, scope: Scope) -> None:
         """Raise what is wrong with a request before its body is read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,23 +14,6 @@ from tallybayes.errors import ForgetError, TableError, TallybayesError, brief
 TYPE = "application/problem+json"
 MAX_MESSAGE_LENGTH = 2000  # characters of a sentence
 Headers = Mapping[str, str]
-
-TITLES = {
-    400: "The body is not what its type says",
-    401: "A token is needed",
-    403: "This is not allowed",
-    404: "There is nothing here",
-    405: "Not this way",
-    406: "No such form of answer",
-    408: "The request was too slow",
-    409: "Not as things stand",
-    413: "Too much at once",
-    415: "No such form of question",
-    421: "Asked under another name",
-    422: "The model cannot take this",
-    500: "A mistake of the service",
-    503: "Not now",
-}
 
 # The library's advice is for Python; here it is for who sends a request.
 WORDS = tuple(
@@ -84,7 +68,7 @@ class HttpError(Exception):
         """What the response says."""
         unset = {"column": self.column, "row": self.row, "value": None if self.value is None else brief(self.value)}
         given = {name: value for name, value in unset.items() if value is not None}
-        return Problem(TITLES[self.status], self.status, self.detail[:MAX_MESSAGE_LENGTH], **given)  # type: ignore[arg-type]
+        return Problem(HTTPStatus(self.status).phrase, self.status, self.detail[:MAX_MESSAGE_LENGTH], **given)  # type: ignore[arg-type]
 
 
 def in_words(text: str) -> str:

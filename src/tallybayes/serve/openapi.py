@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 import tallybayes
 from tallybayes.serve import learning_routes as learning
 from tallybayes.serve import responses as a
-from tallybayes.serve.http_errors import TITLES, TYPE, Problem
+from tallybayes.serve.http_errors import TYPE, Problem
 from tallybayes.serve.live import Known
 from tallybayes.serve.request_bodies import JSON, Cell, Decide, Explain, Question
 from tallybayes.serve.request_tables import ARROW, CSV
@@ -40,7 +41,7 @@ def document(known: Known, settings: Settings) -> Json:
             usual = (*ANY, *((401, 403) if secured and not open_ else ()))
             problem = {TYPE: {"schema": _ref("Problem")}}
             for status in (*usual, *operation.pop("refusals")):
-                operation["responses"][str(status)] = {"description": TITLES[status], "content": problem}
+                operation["responses"][str(status)] = {"description": HTTPStatus(status).phrase, "content": problem}
     found: Json = {
         "openapi": "3.1.0",
         "info": {
