@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tallybayes.errors import TableError
 
-READER_PACKAGES = ("duckdb", "polars", "psycopg", "pyarrow", "sqlite3")
+READER_PACKAGES = {"duckdb", "polars", "pyarrow"}  # drivers of databases are added by `Connection`
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def reader_errors(where: str, verb: str = "read") -> Iterator[None]:
         yield
     except Exception as e:
         theirs = {base.__module__.split(".")[0].lstrip("_") for base in type(e).__mro__}
-        if not theirs.intersection(READER_PACKAGES) and not isinstance(e, OSError):
+        if not theirs & READER_PACKAGES and not isinstance(e, OSError):
             raise
         said = next((line for line in str(e).splitlines() if line.strip()), type(e).__name__)
         raise TableError(f"Cannot {verb} {where}: {said}") from e

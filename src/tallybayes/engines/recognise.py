@@ -88,7 +88,7 @@ def _home(source: object) -> str | None:
     several = isinstance(source, list | tuple) and len(source) > 0
     if isinstance(source, str | PathLike) or (several and all(isinstance(p, str | PathLike) for p in source)):  # type: ignore[attr-defined]
         return "tallybayes.engines.files:files"
-    if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "execute"):
+    if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor"):
         return "tallybayes.engines.sql.database:database"
     for base in type(source).__mro__:
         where = ADAPTERS.get((base.__module__.split(".")[0].lstrip("_"), base.__name__))

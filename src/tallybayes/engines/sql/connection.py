@@ -1,14 +1,17 @@
-"""Connections of three databases, as the rest of the package uses them: rows of a statement, batches of it, types."""
+"""Connections of databases, as the rest of the package uses them: rows of a statement, batches of it, types.
+
+A new database is a subclass of `Connection` that names its driver, beside a dialect in `sql_dialect.py`.
+"""
 
 from __future__ import annotations
 
 import decimal
-import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.engines.arrow_batches import READER_PACKAGES
 from tallybayes.engines.sql.sql_dialect import DIALECTS, SqlDialect
 from tallybayes.errors import OptionError, TableError
 
@@ -28,12 +31,21 @@ CURSORS = count()  # several may be open at a time
 FIRST_USER_TYPE_OID = 16384  # types that somebody made, such as enums, have at least this number
 
 
+CONNECTIONS: dict[tuple[str, str], type[Connection]] = {}  # by package and class of what the driver calls a connection
+
+
 class Connection(ABC):
     """A connection that somebody else made, and will close."""
 
     dialect: SqlDialect
+    driver: tuple[str, str]  # package and class of what it wraps; errors of this package are refusals to read
     embedded = False  # it runs in this process: rows that come here are not sent
     slow_to_count = False  # reading some columns of all rows takes less time than counting them there
+
+    def __init_subclass__(cls) -> None:
+        if "driver" in vars(cls):
+            CONNECTIONS[cls.driver] = cls
+            READER_PACKAGES.add(cls.driver[0])
 
     def __init__(self, raw: Any) -> None:
         self.raw = raw
@@ -99,6 +111,7 @@ class DuckdbConnection(Connection):
     """DuckDB, by Arrow."""
 
     dialect = DIALECTS["duckdb"]
+    driver = ("duckdb", "DuckDBPyConnection")
     embedded = True
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -180,6 +193,7 @@ class SqliteConnection(PythonRowsConnection):
     """SQLite, where a column may hold anything: what its values are says what it is."""
 
     dialect = DIALECTS["sqlite"]
+    driver = ("sqlite3", "Connection")
     embedded = True
     slow_to_count = True  # two of 12 columns of a million rows: 3.5 s counted there, 0.6 s read
     fetched_rows = 512  # measured: 131,072 at a time take nearly twice as long, since the objects leave the cache
@@ -240,6 +254,7 @@ class PostgresConnection(PythonRowsConnection):
     """PostgreSQL by psycopg; batches by a cursor of the server."""
 
     dialect = DIALECTS["postgresql"]
+    driver = ("psycopg", "Connection")
     fetched_rows = 16_384  # each time is a question to the server
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -281,19 +296,17 @@ class PostgresConnection(PythonRowsConnection):
 
 
 def connection_of(raw: object) -> Connection:
-    """What a connection is, by the package of its class."""
-    kind, name = type(raw).__module__.split(".")[0].lstrip("_"), type(raw).__name__
-    if kind == "duckdb" and name == "DuckDBPyConnection":
-        return DuckdbConnection(raw)
-    if isinstance(raw, sqlite3.Connection):
-        return SqliteConnection(raw)
-    if kind == "psycopg" and name == "Connection":
-        return PostgresConnection(raw)
+    """What a connection is, by the package of its class or of one of its bases."""
     if isinstance(raw, Connection):
         return raw
+    for base in type(raw).__mro__:
+        found = CONNECTIONS.get((base.__module__.split(".")[0].lstrip("_"), base.__name__))
+        if found is not None:
+            return found(raw)
+    *others, last = (f"{package}.{name}" for package, name in CONNECTIONS)
     raise OptionError(
-        f"Cannot use a {type(raw).__module__}.{name} as a database. Allowed: a connection of duckdb, sqlite3 or "
-        "psycopg (PostgreSQL)."
+        f"Cannot use a {type(raw).__module__}.{type(raw).__name__} as a database. Allowed: a connection, "
+        f"{', '.join(others)} or {last} (PostgreSQL)."
     )
 
 

@@ -1,13 +1,14 @@
 """How each database writes SQL. Names are quoted, values are written as literals, nothing is pasted.
 
-A new database is a subclass of `SqlDialect` that says what is abstract there, and an entry of `DIALECTS`.
+A new database is a subclass of `SqlDialect` and an entry of `DIALECTS`. The subclass says what is abstract there, and
+whatever else its database writes otherwise: no other module has SQL that depends on the database.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tallybayes.errors import OptionError, brief
 
@@ -20,7 +21,8 @@ class SqlDialect(ABC):
     text_type: str
     fence = ""  # after a subquery that must be evaluated once for each row, not pasted into where it is used
     inner_join = "JOIN"  # of many rows with a table that is looked up
-    materialized = "MATERIALIZED "  # before a common table expression that is computed once
+    materialized = ""  # before a common table expression that is computed once
+    row_number = "ROW_NUMBER() OVER ()"  # in any order
 
     def quote(self, name: str) -> str:
         """A name as a name, whatever is in it."""
@@ -36,7 +38,7 @@ class SqlDialect(ABC):
         return ".".join(map(self.quote, parts))
 
     def text(self, value: str) -> str:
-        """Write a text as a literal."""
+        """Write a text as a literal, where a backslash is only a backslash."""
         if "\x00" in value:
             raise OptionError(f"The label {brief(value)} holds NUL, which SQL text cannot have.")
         return "'" + value.replace("'", "''") + "'"
@@ -84,9 +86,9 @@ class SqlDialect(ABC):
         """A level of whatever type, where levels of several columns stand in one column of a result."""
         return self.exact_text(code)
 
+    @abstractmethod
     def exact(self, text: str) -> str:
         """Text that is compared and grouped by its bytes, whatever the collation of its column."""
-        return f'{text} COLLATE "C"'
 
     def exact_text(self, expression: str) -> str:
         """Cast to text that is compared by its bytes."""
@@ -100,18 +102,13 @@ class SqlDialect(ABC):
         """Conditions under which `as_number` would hide that a value is no number: the database refuses it itself."""
         return []
 
-    def relation(self, columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
-        """A query that gives rows of numbers: each column is one text, since a database binds long VALUES slowly."""
-        lists = []
-        for i, name in enumerate(columns):
-            whole = all(isinstance(row[i], int) for row in rows)
-            text = ",".join(repr(row[i]) for row in rows)
-            lists.append(f"{self.unnested(text, whole)} AS {name}")
-        return f"SELECT {', '.join(lists)}"
+    def values(self, rows: Iterable[Sequence[str]]) -> str:
+        """A query that gives rows of expressions."""
+        return "VALUES " + ", ".join(f"({', '.join(row)})" for row in rows)
 
-    def unnested(self, text: str, whole: bool) -> str:
-        """Rows from numbers that are separated by commas, where `relation` is this one."""
-        raise NotImplementedError
+    def relation(self, columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:  # noqa: ARG002
+        """A query that gives rows of numbers, perhaps very many; a common table expression names the columns too."""
+        return self.values([str(v) if isinstance(v, int) else self.number(v) for v in row] for row in rows)
 
     def unused(self, name: str, relation: str) -> str:
         """A quoted name that does not occur in a relation, for a common table expression beside it."""
@@ -132,7 +129,28 @@ class SqlDialect(ABC):
         return f"POWER({expression}, 2)"
 
 
-class DuckdbDialect(SqlDialect):
+class UnnestingDialect(SqlDialect):
+    """Databases with arrays: each column of many numbers is one text, since they bind long VALUES slowly."""
+
+    materialized = "MATERIALIZED "
+
+    def exact(self, text: str) -> str:
+        return f'{text} COLLATE "C"'
+
+    def relation(self, columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
+        lists = []
+        for i, name in enumerate(columns):
+            whole = all(isinstance(row[i], int) for row in rows)
+            text = ",".join(repr(row[i]) for row in rows)
+            lists.append(f"{self.unnested(text, whole)} AS {name}")
+        return f"SELECT {', '.join(lists)}"
+
+    @abstractmethod
+    def unnested(self, text: str, whole: bool) -> str:
+        """Rows from numbers that are separated by commas."""
+
+
+class DuckdbDialect(UnnestingDialect):
     """DuckDB."""
 
     name = "duckdb"
@@ -165,6 +183,7 @@ class SqliteDialect(SqlDialect):
     double = "REAL"
     fence = " LIMIT -1"  # of two queries with a limit, one is not pasted into the other
     text_type = "TEXT"
+    materialized = "MATERIALIZED "
     inner_join = "CROSS JOIN"  # which says that the left side is the outer loop
     null_text = "NULL"
 
@@ -203,7 +222,7 @@ class SqliteDialect(SqlDialect):
         return f"MIN({expression})"
 
 
-class PostgresDialect(SqlDialect):
+class PostgresDialect(UnnestingDialect):
     """PostgreSQL: it inlines subqueries, so that what is used twice is computed twice, unless there is a fence."""
 
     name = "postgresql"

@@ -43,7 +43,7 @@ Json = Any
 
 def to_sql(
     model: object,
-    dialect: str = "duckdb",
+    dialect: str | SqlDialect = "duckdb",
     table: str | Sequence[str] = "data",
     *,
     keep: Sequence[str] = (),
@@ -62,7 +62,7 @@ def to_sql(
     model : fitted classifier of this library
         Naive Bayes of all distributions but kernel density, linear and quadratic discriminants, SPODE, TAN, KDB and
         other networks, AODE, AnDE; BayesClassifier of up to 400,000 cells, which ``effort='fast'`` mostly has.
-    dialect : {'duckdb', 'sqlite', 'postgresql'}, default='duckdb'
+    dialect : {'duckdb', 'sqlite', 'postgresql'} or SqlDialect, default='duckdb'
         Whose SQL.
     table : str or (schema, table), default='data'
         The table or view that holds the rows. It is quoted: whatever it is, it is only a name.
@@ -225,7 +225,7 @@ class SqlWriter:
             gone = [str(v) for j, v in term["gone"] if j == i]
             out = f" OR {own} IN ({', '.join(gone)})" if gone else ""
             made.append(f"CASE WHEN {own} < 0 OR {own} >= {size}{out} THEN -1 ELSE {own} END AS c{i}")
-        row = f"ROW_NUMBER() OVER () AS {self.d.quote('tb row')}"
+        row = f"{self.d.row_number} AS {self.d.quote('tb row')}"
         select = f"SELECT t.*, {', '.join([row, *made])} FROM ({codes}) AS t{self.d.fence}"
         self.ctes.append(f"{name} AS {self.d.materialized}({select})")
         return name
@@ -267,8 +267,8 @@ class SqlWriter:
     def _texts(self, labels: Sequence[str], codes: Sequence[int]) -> str:
         """The name of a common table expression (k, v0) of texts and their codes."""
         name = self._name(f"tb v{len(self.ctes)}")
-        rows = ", ".join(f"({self.d.text(label)}, {code})" for label, code in zip(labels, codes, strict=True))
-        self.ctes.append(f"{name}(k, v0) AS (VALUES {rows})")
+        rows = ((self.d.text(label), str(code)) for label, code in zip(labels, codes, strict=True))
+        self.ctes.append(f"{name}(k, v0) AS ({self.d.values(rows)})")
         return name
 
     def _looked_up(self, rows: str, lookups: Sequence[Lookup]) -> str:
@@ -366,7 +366,7 @@ class SqlWriter:
             return f"CASE WHEN {name} IS NULL THEN -1 ELSE -2 END", None
         numeric = all(isinstance(v, bool | int | float) for v in labels)
         truth = numeric and all(isinstance(v, bool) for v in labels)
-        value = f"CAST({name} AS INTEGER)" if truth else self.d.as_number(name) if numeric else self.d.exact_text(name)
+        value = self.d.truth(name) if truth else self.d.as_number(name) if numeric else self.d.exact_text(name)
         codes = [-1 if c in gone else c for c in range(len(labels))]
         if len(labels) > MAX_CASE_BRANCHES:
             code, found = f"t.{self.d.quote(f'tb c{j}')}", [self.d.quote(f"tb l{j}")]
@@ -554,7 +554,7 @@ class SqlWriter:
         most = d.number(math.log(MAX_COMPLETIONS) + 1e-9)
         rows = f"SELECT * FROM {source} WHERE {size} = {zero}"
         complete = self._scored(rows, held, names, beside, tables, codes_of)
-        rows = f"SELECT *, ROW_NUMBER() OVER () AS {d.quote('tb row')} FROM {source}"
+        rows = f"SELECT *, {d.row_number} AS {d.quote('tb row')} FROM {source}"
         rows += f" WHERE {size} > {zero} AND {size} <= {most}{d.fence}"
         spread = self._summed_out(rows, held, names, beside, tables, needed)
         nothing = [f"CAST(NULL AS {d.double}) AS {name}" for name in names]
