@@ -3,7 +3,7 @@ Bayes' rule on one axis
 =======================
 
 Two classes with normal densities. The posterior is a sigmoid when the variances are equal; another prior shifts it
-along the axis; unequal variances bend it back.
+along the axis; with unequal variances it is not monotone.
 """
 
 # %%

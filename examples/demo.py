@@ -2,8 +2,8 @@
 A tour in the terminal
 ======================
 
-``make demo``, or ``python examples/demo.py``: seventeen watermelons by hand, models beside each other on the census
-table, and a model that learns, forgets and adds up. Needs nothing beyond the package itself.
+``make demo``, or ``python examples/demo.py``: seventeen watermelons by hand, models compared on the census table, and a
+model that learns rows, forgets them and is merged with another. Needs nothing beyond the package itself.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 LDA, QDA and RDA on one picture
 ===============================
 
-Three classes with covariances of their own, 14 rows of each: boundaries, ellipses at two standard deviations, and how
-well each model answers for new rows. ``python examples/discriminants.py [FILE]``; needs matplotlib (the extra [plot]).
+Three classes with different covariances, 14 rows of each: boundaries, ellipses at two standard deviations, and the
+accuracy of each model on new rows. ``python examples/discriminants.py [FILE]``; needs matplotlib (the extra [plot]).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Drift in a stream
 =================
 
-A rule turns round in the middle of a stream. A naive Bayes model that remembers everything needs long to follow; with
-a half-life, old rows count less and less. Both are evaluated prequentially: predict each row, then learn it.
+The relation of the columns and the class is reversed in the middle of a stream. A naive Bayes model without a half-life
+adapts slowly; with one, earlier rows lose weight. Both are evaluated prequentially: predict each row, then learn it.
 """
 
 # %%

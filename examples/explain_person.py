@@ -2,8 +2,8 @@
 Explain a prediction to a person
 ================================
 
-Each column contributes to the log-odds; the contributions and the prior add up to the prediction. So a person can be
-told what spoke for and against, and how much.
+Each column contributes to the log-odds; the contributions and the prior add up to the prediction. They show a person
+which facts counted for and against, and how much.
 """
 
 # %%

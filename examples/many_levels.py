@@ -4,8 +4,8 @@ Categories with many levels
 
 Shops, products or postcodes have hundreds of levels, most of them rare. ``BayesClassifier`` gives such a column a
 smoothed target encoding, whose amount of smoothing is chosen by leave-one-out; ``NaiveBayes`` smooths its counts.
-Neither needs an encoder. The data here follow a logistic model exactly, so a logistic regression on one-hot columns
-is the one to reach.
+Neither needs an encoder. The data are simulated from a logistic model, so that a logistic regression on
+one-hot columns is correctly specified.
 """
 
 # %%

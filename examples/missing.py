@@ -3,7 +3,7 @@ A medical table with missing values
 ===================================
 
 Values are deleted at random from the breast cancer table. A Gaussian discriminant integrates missing values out
-exactly, when it learns and when it predicts; a logistic regression needs them filled in first.
+exactly, when it learns and when it predicts; a logistic regression needs imputation.
 """
 
 # %%

@@ -3,7 +3,7 @@ Is this row like anything seen?
 ===============================
 
 A generative model knows p(x). Rows that are improbable under every class are novel, and their predicted class means
-little. Here a model of the digits 0 to 4 is shown the digits 5 to 9.
+little. Here a model of the digits 0 to 4 predicts the digits 5 to 9.
 """
 
 # %%

@@ -2,8 +2,8 @@
 Spam from raw text
 ==================
 
-A text column is a bag of words: a multinomial model beside the other columns. No vectoriser is needed, and the words
-that speak for a class can be listed.
+A text column is modelled as a bag of words, together with the other columns. No vectoriser is needed, and the words
+with most evidence for a class can be listed.
 """
 
 # %%
