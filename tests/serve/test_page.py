@@ -210,7 +210,7 @@ def test_the_words_of_a_text_in_a_browser(tmp_path: Path, chromium: Any) -> None
         shown = Shown(chromium, service.port)
         shown.page.get_by_label("message", exact=True).fill("Free lunch")
         shown.wait_for(model.predict_proba([{"message": "Free lunch"}])[0])
-        shown.page.wait_for_function("document.querySelectorAll('#words li').length === 2")
+        shown.page.wait_for_function("() => document.querySelectorAll('#words li').length === 2")
         shown.page.get_by_label("Evidence for").select_option(label="spam")
         lines = [line.split() for line in shown.page.locator("#words li").all_inner_texts()]
         found = {line[0]: line[-1] for line in lines}

@@ -301,5 +301,11 @@ def _whole(title: str, parts: Sequence[Child], facts: dict[str, Json], connect: 
         tag("nav", tag("ul", links), aria_label="Sections") if len(links) > 1 else None,
         tag("main", *parts, id="content"),
     ]
-    scripts = [scorer_source(exported=False), source("whatif.js"), source("costs.js"), source("rows.js")]
+    scripts = [
+        scorer_source(exported=False),
+        source("wording.js"),
+        source("whatif.js"),
+        source("costs.js"),
+        source("rows.js"),
+    ]
     return document(title, body, dumps(facts), scripts, source(STYLE), connect)

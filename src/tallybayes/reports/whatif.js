@@ -1,6 +1,7 @@
 // The what-if part of a page: controls for a row and a prior, probabilities and evidence that follow them.
 // Uses scorer(description) of export/scorer.js. Strings of the data only ever become text, never markup.
 
+const MOST_WORDS = 100; // of a text that are left out one by one
 const facts = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
 
@@ -15,37 +16,10 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
-// a name in a narrow place: a line may end after an underscore or a hyphen, else words would be split anywhere
-const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
-
 // a text of the data inside a sentence: what it says of its direction ends with it
 const apart = (text) => (/[^\x00-\x7f]/.test(text) ? "\u2068" + text + "\u2069" : String(text));
 
-// a category that would not be seen is named
-const levelName = (value) => (String(value).trim() === "" ? "(empty)" : String(value));
-
-// the distinct words of a text, and the text without one of them
-const segmenter = Intl.Segmenter ? new Intl.Segmenter(undefined, { granularity: "word" }) : null;
-const MOST_WORDS = 100;
-function withoutEach(text) {
-  const parts = [...segmenter.segment(text)].map(({ segment, isWordLike }) => ({ segment, word: isWordLike ? segment.toLowerCase() : null }));
-  const words = [...new Set(parts.map(({ word }) => word))].filter((word) => word !== null).slice(0, MOST_WORDS);
-  return words.map((word) => ({ word, rest: parts.map((part) => (part.word === word ? " " : part.segment)).join("") }));
-}
-
 const shortened = (value) => (String(value).length > 60 ? String(value).slice(0, 59) + "…" : value);
-
-const percent = (p) => (p > 0.9995 && p < 1 ? ">99.9" : p < 0.0005 && p > 0 ? "<0.1" : (100 * p).toFixed(1)) + "%";
-
-function factor(evidence) {
-  const size = Math.abs(evidence);
-  const sign = evidence >= 0 ? "×" : "÷";
-  if (size === Infinity) return sign + "∞";
-  const ratio = Math.exp(size);
-  if (size < 0.005) return "×1.00";
-  if (size < Math.log(9999.5)) return sign + ratio.toFixed(ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
-  return sign + "10^" + (size / Math.LN10).toFixed(1);
-}
 
 // What each column adds to the log-odds of class k against the rest: see Explanation in Python.
 function againstRest(terms, joint, start, k) {
@@ -386,7 +360,7 @@ function whatIf(first) {
     if (at("words-line").hidden) return;
     const all = logOdds(joint, k);
     const found = texts.flatMap(({ name }) =>
-      withoutEach(row[name] ?? "").map(({ word, rest }) => ({ word, v: all - logOdds(model.logJoint({ ...row, [name]: rest }, { prior }), k) })),
+      withoutEach(row[name] ?? "", MOST_WORDS).map(({ word, rest }) => ({ word, v: all - logOdds(model.logJoint({ ...row, [name]: rest }, { prior }), k) })),
     );
     const some = found.filter(({ v }) => Math.abs(v) > 0.005).sort((a, b) => Math.abs(b.v) - Math.abs(a.v)).slice(0, 15);
     const most = Math.max(1, ...some.map(({ v }) => Math.min(Math.abs(v), 50)));

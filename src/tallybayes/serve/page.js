@@ -1,4 +1,3 @@
-"use strict";
 // The live page: a control for each column. Whatever is changed is sent to /explain, which answers with the prediction
 // and the evidence of each column. All text enters the page as text, never as HTML.
 
@@ -21,22 +20,6 @@ const get = async (path, body) => {
   if (!response.ok) throw new Error(found.detail || response.statusText);
   return found;
 };
-// A name in a narrow place: a line may end after an underscore or a hyphen, else words would be split anywhere.
-const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
-const levelName = (v) => (String(v).trim() === "" ? "(empty)" : String(v)); // one that would not be seen is named
-const factor = (v) => {
-  const ratio = Math.exp(Math.min(Math.abs(v), 700));
-  const shown = ratio >= 1e4 ? ratio.toExponential(0) : ratio.toFixed(ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
-  return Number.isFinite(v) ? `${v < 0 && shown !== "1.00" ? "÷" : "×"}${shown}` : "rules out";
-};
-// The distinct words of a text, and the text without each of them.
-const segmenter = Intl.Segmenter ? new Intl.Segmenter(undefined, { granularity: "word" }) : null;
-const withoutEach = (text) => {
-  const parts = [...segmenter.segment(text)].map(({ segment, isWordLike }) => ({ segment, word: isWordLike ? segment.toLowerCase() : null }));
-  const words = [...new Set(parts.map(({ word }) => word))].filter((word) => word !== null).slice(0, MOST_WORDS);
-  return words.map((word) => ({ word, rest: parts.map((part) => (part.word === word ? " " : part.segment)).join("") }));
-};
-const percent = (p) => (p > 0 && p < 0.0005 ? "<0.1%" : p < 1 && p > 0.9995 ? ">99.9%" : `${(100 * p).toFixed(1)}%`);
 const number = (v) => (v === "Infinity" ? Infinity : v === "-Infinity" ? -Infinity : v);
 const bar = (name, share, value, kind = "") => {
   const fill = make("i");
@@ -143,7 +126,7 @@ async function ask() {
     problem.hidden = true;
     draw();
     const left = columns.filter((c) => c.kind === "text" && row[c.name] && segmenter)
-      .flatMap((c) => withoutEach(String(row[c.name])).map(({ word, rest }) => ({ word, row: { ...row, [c.name]: rest } }))).slice(0, MOST_WORDS);
+      .flatMap((c) => withoutEach(String(row[c.name]), MOST_WORDS).map(({ word, rest }) => ({ word, row: { ...row, [c.name]: rest } }))).slice(0, MOST_WORDS);
     const { rows } = left.length ? await explain({ rows: left.map((l) => l.row) }) : { rows: [] };
     if (turn !== asked) return;
     without = rows.map(({ log_odds }, i) => ({ word: left[i].word, odds: log_odds.map(number) }));

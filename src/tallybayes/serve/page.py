@@ -72,8 +72,10 @@ class Page:
     def __init__(self, live: Live) -> None:
         self._live = live
         self._made: tuple[Predictor | None, bytes] = (None, b"")
-        here = files("tallybayes.serve")
-        self._files = {name: (here / name).read_bytes() for name in ("page.js", "page.css")}
+        here, reports = files("tallybayes.serve"), files("tallybayes.reports")
+        wording = (reports / "wording.js").read_bytes()
+        self._script = b'"use strict";\n' + wording + (here / "page.js").read_bytes()
+        self._style = (here / "page.css").read_bytes()
 
     async def html(self, request: Request) -> Response:
         """The page."""
@@ -85,11 +87,11 @@ class Page:
 
     async def script(self, request: Request) -> Response:
         """Its script."""
-        return answer(request, self._files["page.js"], kind="text/javascript; charset=utf-8")
+        return answer(request, self._script, kind="text/javascript; charset=utf-8")
 
     async def style(self, request: Request) -> Response:
         """Its style."""
-        return answer(request, self._files["page.css"], kind="text/css; charset=utf-8")
+        return answer(request, self._style, kind="text/css; charset=utf-8")
 
     async def controls(self, request: Request) -> Response:
         """What each control offers, the most informative column first; made once for a model as it is."""
