@@ -113,6 +113,18 @@ def test_a_function_as_prior_is_refused_after_the_fit_too() -> None:
         model.partial_fit(COUNTS, Y)
 
 
+def test_options_are_checked_before_a_source_is_read() -> None:
+    table = pd.DataFrame({"x0": COUNTS[:, 0], "y": Y})
+    calls: list[Callable[[Any], Any]] = [
+        lambda model: model.learn_from(table, "y"),
+        lambda model: model.plan(table, "y"),
+        lambda model: tb.LazyBayes(model, None, table, "y"),
+    ]
+    for call in calls:
+        with pytest.raises(OptionError, match="tempered must be one value, not NAType"):
+            call(tb.TAN(tempered=pd.NA))
+
+
 def test_comparing_models_of_labels_that_scikit_learn_refuses() -> None:
     y = np.array([b"a", b"b", b"c"])[Y]
     comparison = tb.compare_models(COUNTS, y, folds=2)

@@ -158,6 +158,7 @@ def resolve_columns(
     fresh: bool,
 ) -> tuple[RowSource, ColumnRoles]:
     """The source, and which of its columns are what. Every way to learn from a source passes here."""
+    model._check_options()
     if model.half_life is not None:
         raise OptionError(
             "Rows that fade (half_life) are learned in their order, and rows counted in parts or by a database have "
