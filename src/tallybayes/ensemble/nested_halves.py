@@ -78,7 +78,7 @@ def nested_halves(sample: RowSample, fit: Callable[[RowSample], HalfFit]) -> Nes
             estimated += found.loss * float(own.sum()) / total / len(splits)
     mean = (losses * w).sum(axis=1)  # not @: with threads its last bit depends on how many there are
     best = int(np.argmin(mean))
-    error = float(np.linalg.norm(w * (losses[best] - mean[best])))
+    error = float(np.sqrt(np.square(w * (losses[best] - mean[best])).sum()))
     posterior = SHRINKAGE_PRIOR * np.exp(-total * (mean - mean[best]))
     power = 1.0 if len(sample.codes) > len(order) else 0.5
     shrinkage = float(posterior @ SHRINKAGE_FACTORS**power / posterior.sum())

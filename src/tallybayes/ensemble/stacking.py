@@ -156,9 +156,9 @@ def _best_factor(loss: Callable[[float], float]) -> tuple[float, float]:
 
 def mean_loss(losses: Floats, w: Floats) -> EstimatedLoss:
     """The weighted mean of row losses and its standard error."""
-    total = max(float(w.sum()), 1e-300)
-    mean = float(w @ losses) / total
-    return EstimatedLoss(mean, float(np.linalg.norm(w / total * (losses - mean))))
+    share = w / max(float(w.sum()), 1e-300)
+    mean = float((share * losses).sum())  # not @: its last bit depends on the number of threads, which may wait
+    return EstimatedLoss(mean, float(np.sqrt(np.square(share * (losses - mean)).sum())))
 
 
 def expected_loss(cross_validated: EstimatedLoss, resubstitution: float, gain: float) -> EstimatedLoss:

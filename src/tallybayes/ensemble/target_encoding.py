@@ -65,13 +65,29 @@ def choose(
     prior: Floats,
 ) -> TargetEncoding:
     """The encoding with the r of least leave-one-out log-loss for each column, by the column alone."""
-    at, chosen = np.arange(len(y)), []
+    chosen = []
     for j in columns.tolist():
-        n, total, here = _without(_counts(s, j), codes[j], y, unit)
-        own, weight = n[at, y], w * here
-        losses = [-float(weight @ np.log((own + r * prior[y]) / (total + r))) for r in PSEUDO_COUNTS]
+        own, total, weight, share = _alike(_counts(s, j), codes[j], y, unit, w, prior)
+        losses = [-float((weight * np.log((own + r * share) / (total + r))).sum()) for r in PSEUDO_COUNTS]
         chosen.append(PSEUDO_COUNTS[int(np.argmin(losses))])
     return encode(s, columns, np.array(chosen), prior)
+
+
+def _alike(
+    n: Floats, code: Array, y: NDArray[np.int32], unit: Floats, w: Floats, prior: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Without a row: the count of its class in its level, that of all classes; its weight and the share of its class.
+
+    Rows of one level and class are taken together where all are left out alike.
+    """
+    if not (unit == 1).all():
+        left, total, here = _without(n, code, y, unit)
+        return left[np.arange(len(y)), y], total, w * here, prior[y]
+    cell = np.minimum(code, len(n) - 1).astype(np.intp) * n.shape[1] + y
+    weight: Floats = np.asarray(np.bincount(cell, w, minlength=n.size), dtype=np.float64).reshape(n.shape)[:-1]
+    at = np.nonzero(weight)
+    own = np.maximum(n[at] - 1.0, 0.0)
+    return own, n.sum(axis=1)[at[0]] - n[at] + own, weight[at], prior[at[1]]
 
 
 def leave_one_out(
