@@ -152,8 +152,9 @@ TEST(logistic_regression_is_that_of_a_dense_one) {
         CHECK(std::abs(p[e * classes + c] - expected[c] / total) < 1e-4);
         const double gradient = expected[c] / total - (c == label);
         for (const int f : active) {
-          squares[(e * 36 + f) * K + c] += gradient * gradient;
-          weight[(e * 36 + f) * K + c] -= 0.1 * gradient / std::sqrt(1 + squares[(e * 36 + f) * K + c]);
+          double& q = squares[(e * 36 + f) * K + c];
+          q = 0.999 * q + gradient * gradient;
+          weight[(e * 36 + f) * K + c] -= 0.1 * gradient / std::sqrt(1 + q);
         }
       }
       const float* own = &p[e * classes];

@@ -10,6 +10,7 @@ namespace tb::streams {
 namespace {
 
 constexpr float kRate = 0.1f;
+constexpr float kFade = 0.999f;  // of a cell's squares, each time that it is seen
 constexpr std::size_t kCellsOfPair = kPairCodes * kPairCodes;
 
 // Two bins of a number are one in a pair; of a categorical column the first levels have codes of their own.
@@ -84,7 +85,7 @@ void OnlineLogistic::add(const std::vector<std::uint32_t>& cells, const float* p
     float *w = &weight_[std::size_t{cell} * K], *q = &squares_[std::size_t{cell} * K];
     for (int c = 0; c < K; ++c) {
       const float gradient = own[c] - static_cast<float>(c == y);
-      q[c] += gradient * gradient;
+      q[c] = q[c] * kFade + gradient * gradient;
       w[c] -= kRate * gradient / std::sqrt(1 + q[c]);
     }
   }
