@@ -184,7 +184,7 @@ def _answers(classes: Sequence[object]) -> Child:
             tag(
                 "div",
                 tag("h3", "Words"),
-                tag("p", "How the odds would change if the text did not contain a word.", class_="note"),
+                tag("p", "What each word does to the odds, compared with the text without it.", class_="note"),
                 tag("ul", id="words", class_="bars evidence"),
                 id="words-line",
                 hidden=True,

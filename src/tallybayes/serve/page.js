@@ -35,7 +35,7 @@ const classFilter = make("input", { type: "search", placeholder: "Find a class",
 const notes = make("p", { className: "soft" });
 const evidence = make("ol", { id: "evidence" });
 const words = make("ol", { id: "words", hidden: true });
-const aboutWords = make("p", { className: "soft", hidden: true, textContent: "Words: how the odds would change if the text did not contain one." });
+const aboutWords = make("p", { className: "soft", hidden: true, textContent: "What each word does to the odds, compared with the text without it." });
 const target = make("select", { id: "for", ariaLabel: "Evidence for" });
 const prior = make("select", { ariaLabel: "Prior" },
   make("option", { value: "", textContent: "Prior as learned" }), make("option", { value: "uniform", textContent: "Uniform prior" }));
