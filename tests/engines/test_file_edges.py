@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
@@ -47,6 +49,25 @@ def test_predictions_do_not_overwrite_a_dataset(tmp_path: Path) -> None:
         model.predict_to(dataset.dataset(path), path)
     with pytest.raises(OptionError, match="would overwrite"):
         model.predict_to(tmp_path, path)
+
+
+def test_predictions_do_not_overwrite_what_is_read_lazily(tmp_path: Path) -> None:
+    t, path = table(60), tmp_path / "some rows 'these'.parquet"
+    parquet.write_table(t, path)
+    before = path.read_bytes()
+    model = tb.NaiveBayes("gaussian").learn_from(path, "kind", columns=features(t).column_names)
+    every, literal = str(tmp_path / "*.parquet"), str(path).replace("'", "''")
+    with duckdb.connect() as db:
+        for source in (
+            pl.scan_parquet(path).filter(pl.col("length") > 0),
+            pl.scan_parquet([path, path]),
+            db.sql(f"SELECT * FROM '{literal}'").filter("length > 0"),
+            db.read_parquet(every),
+        ):
+            with pytest.raises(OptionError, match="would overwrite"):
+                model.predict_to(source, path)
+            assert model.predict_to(source, tmp_path / "new.csv") > 0
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("place", [0, 400])

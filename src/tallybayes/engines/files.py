@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from glob import escape, glob
+from glob import escape
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +14,7 @@ from weakref import finalize
 from tallybayes.data.table import TEXT_AS_DICTIONARY
 from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.partitions import spread_evenly
-from tallybayes.engines.source import ColumnRoles, RowSource
+from tallybayes.engines.source import ColumnRoles, RowSource, expanded
 from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class FileSource(RowSource):
         self.paths, self.text = list(paths), text
         self.rows: RowFiles = open_rows(self.paths, text, scratch)
         self.where, self.index = self.rows.where, self.rows.index
-        self.files = tuple(name for path in self.paths for name in (glob(path, recursive=True) or [path]))
+        self.files = expanded(self.paths)
         self._parquet = self.rows.files[0].format == "parquet"
         self._as_dictionaries: frozenset[str] = frozenset()  # columns of text that are read as Parquet stores them
         self.total = sum(self._open(f.path).metadata.num_rows for f in self.rows.files) if self._parquet else None

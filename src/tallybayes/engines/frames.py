@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tallybayes.data.table import pandas_index
 from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.partitions import in_bulk, unique_names
-from tallybayes.engines.source import ColumnRoles, RowSource, batch_rows
+from tallybayes.engines.source import ColumnRoles, RowSource, batch_rows, expanded
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import TableError, TallybayesError
 
@@ -142,4 +143,7 @@ def lazy_frame(source: Any) -> RowSource:
         for batch in chosen.collect_batches(chunk_size=rows, maintain_order=True):
             yield batch.to_arrow(compat_level=oldest)
 
-    return FrameSource(source.collect_schema().names(), read, "the lazy frame")
+    found = FrameSource(source.collect_schema().names(), read, "the lazy frame")
+    scans = re.findall(r"SCAN \[(.*)\]", source.explain(optimized=False))
+    found.files = expanded(name for listed in scans for name in (listed, *listed.split(", ")))
+    return found

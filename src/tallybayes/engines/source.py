@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import glob
 from typing import TYPE_CHECKING, TypeVar
 
 from tallybayes.engines.arrow_batches import reader_errors
@@ -417,6 +418,11 @@ def answer(model: GenerativeClassifier, table: pa.Table, roles: ColumnRoles) -> 
     for k, label in enumerate(classes.tolist()):
         out[f"proba_{label}"] = pa.array(proba[:, k])
     return pa.table(out)
+
+
+def expanded(names: Iterable[str]) -> tuple[str, ...]:
+    """The files that some names and patterns stand for."""
+    return tuple(path for name in names for path in (glob(name, recursive=True) or [name]))
 
 
 def batch_rows(columns: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes.engines.arrow_batches import reader_errors
-from tallybayes.engines.source import ColumnRoles, RowSource
+from tallybayes.engines.source import ColumnRoles, RowSource, expanded
 from tallybayes.engines.sql.connection import (
     DATETIME_TYPES,
     FIRST_ROWS,
@@ -390,4 +391,7 @@ def database(source: Any) -> RowSource:
 
 def relation(source: Any) -> RowSource:
     """A relation of DuckDB as a source."""
-    return DatabaseSource(DuckdbRelation(source), '"tb source"', (), "the relation")
+    found = DatabaseSource(DuckdbRelation(source), '"tb source"', (), "the relation")
+    literals = re.findall(r"'((?:[^']|'')+)'", source.sql_query())  # any of which may name a file
+    found.files = expanded(text.replace("''", "'") for text in literals)
+    return found
