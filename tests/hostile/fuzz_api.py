@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
 PATIENCE = 60.0  # seconds for one program, after which it hangs
@@ -74,6 +75,8 @@ def _step(line: str, names: dict[str, Any]) -> tuple[str, str] | None:
             if _depth(e) > 2:
                 return _told(e)
             return None  # a line that was to give this name has failed, or was left out
+        except PicklingError:  # an option that is a function, in a model that was not fitted
+            pass
         except UnsoundError as e:
             return "unsound: " + str(e).split(":")[0], traceback.format_exc()
         except BaseException as e:

@@ -299,3 +299,17 @@ def test_weights_of_classes_set_after_the_fit_are_checked() -> None:
         model.set_params(class_weight=bad)
         with pytest.raises(OptionError, match="class_weight must be"):
             model.leave_one_out([[0.0]], ["a"])
+
+
+def test_a_linear_form_too_large_for_numbers() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2)) * [1.0, 1e-158]
+    model = tb.GaussianNB(variance="shared", var_smoothing=0.0).fit(X, [0, 1] * 10)
+    with pytest.raises(OptionError, match="another unit"):
+        model.boundary(0, 1)
+    with pytest.raises(OptionError, match="is not a class"):
+        tb.LinearDiscriminantAnalysis().fit(X / 1e-150, [0, 1] * 10).boundary(np.array([0, 1]), 1)
+
+
+def test_a_bandwidth_too_large_for_numbers_is_refused() -> None:
+    with pytest.raises(TableError, match="'x0'"):
+        tb.KernelNB(bandwidth=1e300).fit([[0.0], [1e10], [2e10]], ["a", "b", "b"])

@@ -8,7 +8,7 @@ import numpy as np
 
 from tallybayes.distributions.capabilities import LinearForm, QuadraticForm, capability
 from tallybayes.distributions.capabilities import sizes as code_counts
-from tallybayes.errors import OptionError, brief, listing
+from tallybayes.errors import OptionError, brief, is_label, listing
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
 
@@ -74,7 +74,7 @@ def boundary(predictor: Predictor, k: object, l: object) -> tuple[Floats, float]
     weight, bias = linear_form(predictor)
     labels = predictor.fitted.classes.tolist()
     for label in (k, l):
-        if label not in labels:
+        if not is_label(label) or label not in labels:
             raise OptionError(f"{brief(label)} is not a class of this model. Classes: {listing(labels)}.")
     i, j = labels.index(k), labels.index(l)
     return weight[i] - weight[j], float(bias[i] - bias[j])
@@ -86,7 +86,10 @@ def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
     if not np.isfinite(fitted.prior).all():
         raise OptionError("A class has prior 0: its intercept would be −inf. Give priors above 0.")
     able = [capability(t.distribution, LinearForm) for t in fitted.terms]
-    forms = [None if d is None else d.linear(t.params, fitted.prior) for d, t in zip(able, fitted.terms, strict=True)]
+    with np.errstate(over="ignore", invalid="ignore"):  # what that gives is refused below
+        forms = [
+            None if d is None else d.linear(t.params, fitted.prior) for d, t in zip(able, fitted.terms, strict=True)
+        ]
     if None in forms:
         raise OptionError(
             "This model's boundaries are not linear. logistic() is for a shared covariance (own_covariance=0, "
@@ -98,8 +101,11 @@ def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
     (form,) = forms
     assert form is not None
     weight, bias = form
-    if not np.isfinite(weight).all():
-        raise OptionError("A probability is 0, and its logarithm no coefficient. Give alpha above 0.")
+    if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+        raise OptionError(
+            "A coefficient is no number: a probability is 0 (give alpha above 0), or a column is too narrow or too far "
+            "from 0 (give it another unit)."
+        )
     return beta * weight, fitted.prior + beta * bias
 
 

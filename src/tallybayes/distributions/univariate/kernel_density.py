@@ -179,7 +179,8 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
             h = np.where(h > 0, h, alone)
         else:
             deviation = np.array([_deviation(own, j, K) for j in range(d)])
-            h = np.broadcast_to(self.bandwidth * deviation, (K, d))
+            with np.errstate(over="ignore"):  # refused below
+                h = np.broadcast_to(self.bandwidth * deviation, (K, d))
         mean = _means(s, K, d)
         if (deviation == 0).any():  # a column that never varies: no values, so no factor
             s = _gather(s, [[] if deviation[j] == 0 else [j * K + c] for j in range(d) for c in range(K)], K)
