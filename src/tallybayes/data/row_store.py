@@ -118,10 +118,11 @@ class RowStore:
         """Some of the rows; labels that no row has any more are dropped."""
         some = _picked(self, np.flatnonzero(which))
         present = np.bincount(some.y, minlength=len(some.classes)) > 0
-        if present.all():
-            return _sorted(some)
-        classes = some.classes[present]
-        return _sorted(replace(some, y=(np.cumsum(present) - 1)[some.y].astype(np.int32), classes=classes))
+        if not present.all():
+            y = (np.cumsum(present) - 1)[some.y].astype(np.int32)
+            some = replace(some, y=y, classes=some.classes[present])
+        order = _order(some)  # as before, unless equal rows have other weights now
+        return some if (order[1:] > order[:-1]).all() else _picked(some, order)
 
     def scale(self, factor: float) -> RowStore:
         """Each row with factor times its weight."""
@@ -230,9 +231,13 @@ def _picked(s: RowStore, at: NDArray[np.intp]) -> RowStore:
 
 
 def _sorted(s: RowStore) -> RowStore:
-    """In canonical order: by hash, then by weight."""
-    order = np.lexsort((s.w, s.key[:, 1], s.key[:, 0]))
-    return _picked(s, order)
+    """In canonical order."""
+    return _picked(s, _order(s))
+
+
+def _order(s: RowStore) -> NDArray[np.intp]:
+    """By hash, then by weight."""
+    return np.lexsort((s.w, s.key[:, 1], s.key[:, 0]))
 
 
 # --- hashes -----------------------------------------------------------------------------------------------------------

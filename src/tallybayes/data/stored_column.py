@@ -73,8 +73,10 @@ class StoredColumn:
             )
         if self.form != "labels":
             return replace(self, values=values)
-        used, first = np.unique(values[values >= 0], return_index=True)
-        used = used[np.argsort(first)]
+        first = np.full(len(self.labels) + 1, -1)  # the last: of missing values
+        first[values[::-1]] = np.arange(len(values))[::-1]  # of equal codes the last to be set is their first row
+        used = np.flatnonzero(first[:-1] >= 0)
+        used = used[np.argsort(first[used])]
         to = np.full(len(self.labels) + 1, -1, dtype=np.int32)
         to[used] = np.arange(len(used))
         return replace(self, values=to[values], labels=tuple(self.labels[v] for v in used.tolist()))
