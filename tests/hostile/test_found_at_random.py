@@ -313,3 +313,14 @@ def test_a_linear_form_too_large_for_numbers() -> None:
 def test_a_bandwidth_too_large_for_numbers_is_refused() -> None:
     with pytest.raises(TableError, match="'x0'"):
         tb.KernelNB(bandwidth=1e300).fit([[0.0], [1e10], [2e10]], ["a", "b", "b"])
+
+
+def test_strengths_of_real_columns_whose_likelihood_overflows() -> None:
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame({"a": rng.choice(["u", "v"], 30), "x": rng.normal(size=30) * 1e-100, "z": rng.normal(size=30)})
+    y, w = rng.integers(0, 2, 30), [1e-200, 1e200, 1e-200, 1e200, 1e-200]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = tb.AODE(cuts=None).fit(X, y)
+        model.partial_fit(X[:5], y[:5], sample_weight=w)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)

@@ -277,9 +277,12 @@ def marginal(m: Moments, below: Normal, a: float) -> Floats:
 def best_strengths(pairs: Sequence[tuple[Moments, Normal]], grid: Floats) -> Floats:
     """The strength of the grid with the largest marginal likelihood of all cells and classes, (real columns, 1); for a
     column that never varies any will do."""
-    found = np.array([sum(np.nan_to_num(marginal(m, below, a)).sum(axis=(0, -1)) for m, below in pairs) for a in grid])
-    top = found.max(axis=0)
-    return np.asarray(grid[np.argmax(found >= top - 1e-11 * np.abs(top), axis=0)][..., None])  # the first, to rounding
+    with np.errstate(over="ignore", invalid="ignore"):  # a sum beyond doubles compares no strengths: the first
+        found = np.array(
+            [sum(np.nan_to_num(marginal(m, below, a)).sum(axis=(0, -1)) for m, below in pairs) for a in grid]
+        )
+        best = found >= (top := found.max(axis=0)) - 1e-11 * np.abs(top)  # to rounding
+    return np.asarray(grid[np.argmax(best, axis=0)][..., None])
 
 
 def repeated(below: Normal, cells: int) -> Normal:
