@@ -990,3 +990,16 @@ def test_words_of_other_lengths() -> None:
     drawn, labels = model.sample(50, random_state=0)
     assert set(np.asarray(drawn).ravel()) <= set(X.ravel())
     assert set(labels) <= {0, 1}
+
+
+@pytest.mark.parametrize("memory", ["sample", "sums"])
+def test_many_classes_have_a_temperature_for_each_component(memory: str) -> None:
+    """Stacking takes time cubic in the classes, so beyond MAX_STACKED_CLASSES it is left out."""
+    K = layout.MAX_STACKED_CLASSES + 20
+    y = np.arange(2 * K) % K
+    X = np.column_stack([y % 40, y // 40]) + np.random.default_rng(0).normal(0, 0.05, (2 * K, 2))
+    model = tb.BayesClassifier(members=4, memory=memory).fit(X, y)
+    (ensemble,) = (t.distribution for t in model.fitted_.terms)
+    assert (ensemble.weighting, ensemble.boosting) == ("temperature", 0)
+    assert model.score(X, y) > 0.9
+    assert model.partial_fit(X[:1], y[:1]).class_count_[0] == 3

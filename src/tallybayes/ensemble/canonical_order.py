@@ -82,7 +82,7 @@ class _Colours:
         self.count, self.sizes, self.numeric = _bits(single / total), sizes, numeric
         self.ends = np.cumsum(sizes)
         self.first, self.of = self.ends - sizes, np.repeat(np.arange(len(sizes)), sizes)
-        self.seen = single.sum(axis=0) > 0
+        self.cells, self.seen = np.nonzero(self.count), single.sum(axis=0) > 0
         rank = (np.arange(len(self.of)) - self.first[self.of]).astype(np.uint64)
         self.levels = np.where(numeric[self.of], mix(rank + NUMBER), ZERO)
         self.classes = mix(_bits(weight / total).astype(np.uint64))
@@ -94,14 +94,15 @@ class _Colours:
 
     def refine_by_counts(self) -> None:
         """A level takes on its weight in each class, a class that of its levels."""
-        levels = self.levels.copy()
-        for own, n in zip(self.classes, self.count, strict=True):
-            levels += np.where(n > 0, mix(mix(n.astype(np.uint64)) + own), ZERO)
+        of_class, of_level = self.cells
+        n = mix(self.count[of_class, of_level].astype(np.uint64))
+        levels, classes = self.levels.copy(), self.classes.copy()
+        np.add.at(levels, of_level, mix(n + self.classes[of_class]))
         self.levels = mix(levels)
         self._take_columns()
         named = self.levels + self.columns[self.of]
-        more = [np.add.reduce(mix(mix(n.astype(np.uint64)) + named)[n > 0]) for n in self.count]
-        self.classes = mix(self.classes + np.array(more, dtype=np.uint64))
+        np.add.at(classes, of_class, mix(n + named[of_level]))
+        self.classes = mix(classes)
 
     def refine_by_rows(self, batches: Iterator[CodedRows], columns: list[int]) -> None:
         """A level of these columns, and a class, takes on the largest of its rows."""

@@ -44,6 +44,7 @@ MAX_FALSE = 0.2  # share of noise among the columns that are used, where there a
 MANY_LEVELS = 10  # of a category, above which it has a target encoding
 REDUNDANT = 0.95  # rank correlation from which two numbers share their stacking weights
 LAYOUT_ROWS = 8000  # of the row sample, which find redundant columns and grow class trees
+MAX_STACKED_CLASSES = 1000  # a Newton step of stacking takes time cubic, and memory quadratic, in the classes
 MAX_GROUPS = 64  # stacking weights of one component; of more columns, similarly informative ones share one
 FIELDS: dict[str, type[np.generic]] = {  # arrays that are gathered for an Ensemble
     "binning_column": np.int32, "binning_map": np.uint8, "binning_size": np.int64, "binning_bins": np.int32,
@@ -77,10 +78,16 @@ class Recipe:
     def suited_to(self, columns: CountedColumns) -> Recipe:
         """Class trees or neighbours by the number of rows: see few_rows."""
         if self.few_rows is None:
-            return self
+            return self.for_classes(columns.K)
         few = float(columns.weight.sum()) < self.few_rows
         near = self.neighbors and not few and bool(columns.numeric.any())
-        return replace(self, class_trees=self.class_trees if few else 0, neighbors=near)
+        return replace(self, class_trees=self.class_trees if few else 0, neighbors=near).for_classes(columns.K)
+
+    def for_classes(self, K: int) -> Recipe:
+        """Of more than MAX_STACKED_CLASSES: a temperature for each component, and nothing that needs stacking."""
+        if K <= MAX_STACKED_CLASSES or self.weighting == "none":
+            return self
+        return replace(self, weighting="temperature", target_encoding=False, boosting=0)
 
 
 @dataclass(frozen=True, eq=False)

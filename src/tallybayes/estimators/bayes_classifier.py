@@ -125,7 +125,8 @@ class BayesClassifier(GenerativeClassifier):
         Boosting fits the residuals of the stacked other components, so it needs at least one of them.
     weighting : {'features', 'temperature', 'none'}, default=None
         'features': a stacking weight per component and column; 'temperature': one temperature per component; 'none':
-        log-likelihoods are added unweighted. None: that of effort.
+        log-likelihoods are added unweighted. None: that of effort. Above 1,000 classes 'features' is 'temperature',
+        without target encoding and boosting: stacking takes time cubic in the classes.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         Estimate of P(x | class, parents) from counts. 'laplace' adds alpha to every count. 'backoff' is hierarchical
         back-off smoothing: the estimate with one parent less is the prior, with a concentration chosen by
@@ -350,7 +351,7 @@ class BayesClassifier(GenerativeClassifier):
                     f"memory was set to {self.memory!r} after a fit that {'kept no' if ensemble.is_fixed else 'kept'} "
                     "rows. Fit again, or set it back."
                 )
-            if ensemble.is_fixed and self._recipe().weighting != ensemble.weighting:
+            if ensemble.is_fixed and self._recipe().for_classes(fitted.K).weighting != ensemble.weighting:
                 raise OptionError(
                     f"memory={self.memory!r} fixes the weights at the fit, and weighting was changed since. Fit again, "
                     "or set it back."
