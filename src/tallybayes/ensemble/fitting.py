@@ -69,7 +69,7 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
     rows = ValidationRows.of(ordered, _scored_size(ensemble, s, base.K), class_weight)
     choosing = rows.first(_validation_size(ensemble, s, base.K))
 
-    concentrations, logs, terms = _choose_concentrations(ensemble, s, rows, order)
+    concentrations, logs, terms = _choose_concentrations(ensemble, s.chains, rows, ordered.sample_weight, order)
     terms = class_trees.average(ensemble, terms, s.sample_key[: len(rows.y)])
     others = _other_components(ensemble, ordered, terms, rows)
     stage("stacking")
@@ -94,7 +94,7 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
 
 
 def _choose_concentrations(
-    ensemble: Ensemble, s: EnsembleStatistics, rows: ValidationRows, order: Array
+    ensemble: Ensemble, counts: Array, rows: ValidationRows, weight: Floats, order: Array
 ) -> tuple[Floats, Array, Array]:
     """Concentrations and log-probabilities of all chains; meta-features (features, rows, classes), classes in order.
 
@@ -108,10 +108,10 @@ def _choose_concentrations(
         "Merge rare classes, or use NaiveBayes, TAN or AODE.",
     )
     stage("choosing concentrations of back-off")
-    y, w = order[rows.y].astype(np.int32), s.sample_weight[:n]
+    y, w = order[rows.y].astype(np.int32), weight[:n]
     smoothing = _smoothing(ensemble, CONCENTRATION_ROWS)
     concentrations, logs, terms = ensemble.chains.learn(
-        s.chains, rows.codes, y, None if (w == 1).all() else w, smoothing, _chain_features(ensemble)
+        counts, rows.codes, y, None if (w == 1).all() else w, smoothing, _chain_features(ensemble)
     )
     if (order != np.arange(K)).any():
         for own in terms:
