@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallybayes import _core
-from tallybayes.ensemble.low_discrepancy import bin_turns, parent_orders
+from tallybayes.ensemble.networks import bin_turns, parent_orders
 from tests.quick import examples
 
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 import tallybayes as tb
-from tallybayes.ensemble.nested_halves import HalfFit, NestedHalves, nested_halves, wanted
+from tallybayes.ensemble.half_fits import HalfFit, nested_halves, wanted
 from tallybayes.ensemble.row_sample import RowSample
+from tallybayes.ensemble.stacking import NestedHalves
 
 NEW = 1000  # rows that are predicted
 

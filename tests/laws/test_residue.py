@@ -18,8 +18,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes import export
-from tallybayes.ensemble.canonical_order import _of_label
-from tallybayes.ensemble.row_sample import mix
+from tallybayes.ensemble.canonical_order import _of_label, mix
 from tallybayes.errors import ExportError, OptionError
 
 N, RARE = 240, 25

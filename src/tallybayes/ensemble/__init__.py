@@ -1,6 +1,6 @@
 """The inside of BayesClassifier: one file per component, and the stacking that combines them.
 
-layout               which components a table gets, with their bins, parents and splits (low_discrepancy, row_sample)
+layout               which components a table gets, with their bins, parents and splits (row_sample)
 networks, naive      generative components, from counts
 target_encoding      smoothed target encoding, from counts
 gaussian_copula      Gaussian discriminant on normal scores, from moments
@@ -12,7 +12,7 @@ fitting, stacking    what is chosen by leave-one-out, and the stacking weights
 ensemble_…           the distribution that holds all of this, its statistics and its summary
 canonical_order      columns, levels and classes by content, so that names and order do not matter
 level_densities      P(level | class) of one column, for its information about the class
-half_fits, nested_halves   the whole fit on halves of few rows: shrinkage, and the estimated loss
+half_fits            the whole fit on halves of few rows: shrinkage, and the estimated loss
 missing_values       rows with missing values where the sample had few
 fixed_choices        memory='sums': what was chosen, kept without rows
 validation           what a file may hold

@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.schema import Levels
-from tallybayes.ensemble.row_sample import RowSample, hashes, mix, picked
 from tallybayes.utils.array_types import Array, Floats
 
 Tokens = NDArray[np.uint64]
@@ -180,16 +178,17 @@ def _bits(n: Floats) -> NDArray[np.uint32]:
     return np.ascontiguousarray(n, dtype=np.float32).view(np.uint32)
 
 
-def class_order(sample: RowSample, K: int) -> NDArray[np.intp]:
-    """The classes in canonical order: by the hashes of their rows in the sample."""
-    own = np.zeros(K, dtype=np.uint64)
-    np.add.at(own, sample.label, mix(sample.key))
-    return np.argsort(own, kind="stable")
+def hashes(codes: Array, tokens: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """A hash of each row: the sum of the tokens of its levels, whatever the order of the columns."""
+    out = np.zeros(codes.shape[1], dtype=np.uint64)
+    for column, own in zip(codes, tokens, strict=True):
+        out += own[np.minimum(column, np.array(len(own) - 1).astype(column.dtype))]
+    return np.asarray(mix(out))
 
 
-def with_class_ranks(sample: RowSample, rank: Array) -> RowSample:
-    """The sample with class c as rank[c]; equal rows of several classes in the order of these."""
-    label = rank[sample.label].astype(np.int32)
-    found = replace(sample, label=label)
-    new = sample.key[1:] == sample.key[:-1]
-    return picked(found, np.lexsort((label, sample.key))) if (new & (label[1:] < label[:-1])).any() else found
+def mix(x: Array) -> Array:
+    """The finaliser of splitmix64."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))

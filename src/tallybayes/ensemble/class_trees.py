@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.networks.joint_counts import GRID
-from tallybayes.ensemble.low_discrepancy import bin_turns
 from tallybayes.ensemble.missing_values import NO_BIN
+from tallybayes.ensemble.networks import bin_turns
 from tallybayes.ensemble.row_sample import RowSample
 from tallybayes.utils.array_types import Array
 

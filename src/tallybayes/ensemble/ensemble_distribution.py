@@ -56,7 +56,7 @@ from tallybayes.ensemble import (
 )
 from tallybayes.ensemble.canonical_order import ContentTokens, positions
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
-from tallybayes.ensemble.nested_halves import NestedHalves
+from tallybayes.ensemble.stacking import NestedHalves
 from tallybayes.errors import is_number
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property

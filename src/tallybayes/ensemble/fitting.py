@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.networks.joint_counts import GRID, LevelParams, fields_of
 from tallybayes.ensemble import boosting, class_trees, gaussian_copula, neighbors, stacking, target_encoding
-from tallybayes.ensemble.canonical_order import class_order, with_class_ranks
 from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
+from tallybayes.ensemble.row_sample import class_order, with_class_ranks
 from tallybayes.errors import require_memory
 from tallybayes.model.temperature import best_temperature
 from tallybayes.utils.array_types import Array, Floats
@@ -63,11 +63,12 @@ def estimate(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> En
     stacking, and boosting starts from the stack. What is chosen, is chosen with the classes in canonical order:
     rounding must not depend on their names.
     """
-    order = class_order(s.sample, base.K)
+    K = base.K
+    order = class_order(s.sample, K)
     rank = np.argsort(order)
     ordered, class_weight = _in_class_order(s, order, rank), base.class_weight[order]
-    rows = ValidationRows.of(ordered, _scored_size(ensemble, s, base.K), class_weight)
-    choosing = rows.first(_validation_size(ensemble, s, base.K))
+    rows = ValidationRows.of(ordered, _scored_size(ensemble, s, K), class_weight)
+    choosing = rows.first(_validation_size(ensemble, s, K))
 
     concentrations, logs, terms = _choose_concentrations(ensemble, s.chains, rows, ordered.sample_weight, order)
     terms = class_trees.average(ensemble, terms, s.sample_key[: len(rows.y)])

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from tallybayes.ensemble.stacking import TEMPERATURE_CENTRE, TEMPERATURE_PULL
 from tallybayes.model.temperature import tempered
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.cached import cached_property
+
+if TYPE_CHECKING:
+    from tallybayes.ensemble.layout import CountedColumns
 
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -104,6 +107,21 @@ def scores_of(values: Iterable[tuple[int, list[Floats]]]) -> NormalScores:
         own += [np.append(value, 0.0) for value in dimensions]
     start = np.cumsum([0, *map(len, own)]).astype(np.int64)
     return NormalScores(np.array(column, dtype=np.int32), start, np.concatenate([*own, np.empty(0)]))
+
+
+def column_scores(columns: CountedColumns) -> NormalScores:
+    """Normal scores of numbers; indicators of the frequent levels of categories but the first, which is redundant.
+
+    A number that nearly always has one value has none: its few other values lie many standard deviations away.
+    """
+
+    def dimensions(j: int, n: Floats) -> list[Floats]:
+        if columns.numeric[j]:
+            return [normal_scores(n)] if is_frequent(float(n.sum() - n.max()), n) else []
+        return [columns.original_order(j, own) for own in indicators(n)[1:]]
+
+    counts = [(j, own.sum(axis=0)) for j, own in enumerate(columns.split()) if not columns.ignored[j]]
+    return scores_of((j, dimensions(j, n)) for j, n in counts if (n > 0).sum() > 1)
 
 
 def normal_scores(n: Floats) -> Floats:

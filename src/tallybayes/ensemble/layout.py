@@ -19,14 +19,7 @@ from tallybayes.ensemble.canonical_order import CodedRows, ContentTokens
 from tallybayes.ensemble.class_trees import add_class_trees
 from tallybayes.ensemble.ensemble_distribution import Component
 from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
-from tallybayes.ensemble.gaussian_copula import (
-    MAX_DIMENSIONS,
-    NormalScores,
-    indicators,
-    is_frequent,
-    normal_scores,
-    scores_of,
-)
+from tallybayes.ensemble.gaussian_copula import MAX_DIMENSIONS, column_scores, scores_of
 from tallybayes.ensemble.missing_values import NO_BIN
 from tallybayes.ensemble.naive import add_naive
 from tallybayes.ensemble.networks import add_networks
@@ -248,7 +241,7 @@ def lay_out(columns: CountedColumns, recipe: Recipe, batches: Batches, sample: R
     encoded = _many_levels(columns) if recipe.target_encoding else np.empty(0, dtype=np.int32)
     if len(encoded):
         draft.add_component("target_encoding", len(encoded), 0.0 if draft.components else 1.0)
-    scores = _normal_scores(columns) if recipe.gaussian or recipe.neighbors else scores_of(())
+    scores = column_scores(columns) if recipe.gaussian or recipe.neighbors else scores_of(())
     dimensions = len(scores.column)
     if recipe.neighbors and dimensions:
         draft.add_component("neighbors", 1, 0.0 if draft.components and recipe.weighting == "features" else 1.0)
@@ -279,21 +272,6 @@ def _many_levels(columns: CountedColumns) -> NDArray[np.int32]:
     first = np.cumsum(columns.sizes) - columns.sizes
     seen = np.add.reduceat(columns.single.sum(axis=0) > 0, first, dtype=np.int64)
     return np.flatnonzero(~columns.numeric & ~columns.ignored & (seen > MANY_LEVELS)).astype(np.int32)
-
-
-def _normal_scores(columns: CountedColumns) -> NormalScores:
-    """Normal scores of numbers; indicators of the frequent levels of categories but the first, which is redundant.
-
-    A number that nearly always has one value has none: its few other values lie many standard deviations away.
-    """
-
-    def dimensions(j: int, n: Floats) -> list[Floats]:
-        if columns.numeric[j]:
-            return [normal_scores(n)] if is_frequent(float(n.sum() - n.max()), n) else []
-        return [columns.original_order(j, own) for own in indicators(n)[1:]]
-
-    counts = [(j, own.sum(axis=0)) for j, own in enumerate(columns.split()) if not columns.ignored[j]]
-    return scores_of((j, dimensions(j, n)) for j, n in counts if (n > 0).sum() > 1)
 
 
 def redundant_groups(columns: CountedColumns, codes: Array) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tallybayes.ensemble.low_discrepancy import bin_turns
+from tallybayes.ensemble.networks import bin_turns
 
 if TYPE_CHECKING:
     from tallybayes.ensemble.layout import Draft

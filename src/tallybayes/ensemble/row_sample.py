@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.ensemble.canonical_order import hashes, mix
 from tallybayes.utils.array_types import Array
 
 Codes = np.dtype[np.uint8] | np.dtype[np.uint16] | np.dtype[np.uint32]
@@ -155,17 +156,16 @@ def retyped(rows: Array, kind: np.dtype[Any]) -> Array:
     return out
 
 
-def hashes(codes: Array, tokens: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """A hash of each row: the sum of the tokens of its levels, whatever the order of the columns."""
-    out = np.zeros(codes.shape[1], dtype=np.uint64)
-    for column, own in zip(codes, tokens, strict=True):
-        out += own[np.minimum(column, np.array(len(own) - 1).astype(column.dtype))]
-    return np.asarray(mix(out))
+def class_order(sample: RowSample, K: int) -> NDArray[np.intp]:
+    """The classes in canonical order: by the hashes of their rows in the sample."""
+    own = np.zeros(K, dtype=np.uint64)
+    np.add.at(own, sample.label, mix(sample.key))
+    return np.argsort(own, kind="stable")
 
 
-def mix(x: Array) -> Array:
-    """The finaliser of splitmix64."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
+def with_class_ranks(sample: RowSample, rank: Array) -> RowSample:
+    """The sample with class c as rank[c]; equal rows of several classes in the order of these."""
+    label = rank[sample.label].astype(np.int32)
+    found = replace(sample, label=label)
+    new = sample.key[1:] == sample.key[:-1]
+    return picked(found, np.lexsort((label, sample.key))) if (new & (label[1:] < label[:-1])).any() else found

@@ -18,7 +18,6 @@ from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
-    from tallybayes.ensemble.nested_halves import NestedHalves
 
 MAX_STEPS = 8  # Newton steps of one fit
 RIDGE_FACTORS = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # to choose from, times the default ridge
@@ -29,6 +28,16 @@ MIN_ROWS_TO_ESTIMATE = 10  # for a cross-validated log-loss
 OPTIMISM = 0.1  # share of the way from the cross-validated loss to the resubstitution loss that full data gains
 TEMPERATURE_PULL, TEMPERATURE_CENTRE = 4.0, 0.3  # prior rows of a component's temperature, and where they draw it
 SINGLE_FEATURE = ("class_trees", "neighbors", "gaussian")  # components with one meta-feature in all
+
+
+class NestedHalves(NamedTuple):
+    """What half_fits.py finds, and explains; error: standard error of the log-loss of the other half; rows: how many
+    there were."""
+
+    shrinkage: float = 1.0
+    optimism: float = 0.0
+    error: float = 0.0
+    rows: float = 0.0
 
 
 def nonnegative(ensemble: Ensemble) -> NDArray[np.bool_]:

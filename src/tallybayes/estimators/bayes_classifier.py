@@ -20,9 +20,8 @@ from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 from tallybayes.ensemble.ensemble_summary import describe
 from tallybayes.ensemble.fitting import smooth_prior
 from tallybayes.ensemble.fixed_choices import fixed
-from tallybayes.ensemble.half_fits import choose_layout, count_layout, fit_half
+from tallybayes.ensemble.half_fits import HalfFit, choose_layout, count_layout, fit_half, nested_halves, wanted
 from tallybayes.ensemble.layout import Recipe, is_weak
-from tallybayes.ensemble.nested_halves import HalfFit, nested_halves, wanted
 from tallybayes.ensemble.networks import log_density
 from tallybayes.ensemble.row_sample import RowSample
 from tallybayes.ensemble.stacking import SINGLE_FEATURE
