@@ -334,7 +334,6 @@ def _place(index: dict[object, int], label: object) -> int:
         return -1
 
 
-Labels = NDArray[np.int32]
 MAX_TOTAL_WEIGHT = 1e250  # sums, and products of a few sums, stay finite
 
 
@@ -352,7 +351,7 @@ class Target:
         The weight of each row; None if all weigh 1.
     """
 
-    y: Labels
+    y: LabelCodes
     classes: Array
     w: Floats | None
 
@@ -423,7 +422,7 @@ def check_weights(sample_weight: object, n: int) -> Floats | None:
         try:
             w = w.astype(np.float64, casting="unsafe" if w.dtype.kind in "OUS" else "same_kind")
         except (TypeError, ValueError, OverflowError):
-            raise OptionError(f"sample_weight must be numbers; got an array of type {w.dtype}.") from None
+            raise OptionError(f"sample_weight must be real numbers; got an array of type {w.dtype}.") from None
     w = np.full(n, w, dtype=np.float64) if w.ndim == 0 else np.ascontiguousarray(w, dtype=np.float64)
     if w.ndim != 1:
         raise OptionError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array.")

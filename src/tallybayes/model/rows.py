@@ -8,21 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 import tallybayes.utils.blas  # noqa: F401  # threadpool_limits learns of the core's threads
 from tallybayes import _core
 from tallybayes.data.encoding import Data
-from tallybayes.data.labels import Target
+from tallybayes.data.labels import LabelCodes, Target
 from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import Table, read_table
 from tallybayes.distributions.capabilities import LearnedCuts, capability
 from tallybayes.errors import warn
 from tallybayes.model.term import Term, refused
 from tallybayes.utils.array_types import Floats
-
-Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class Rows:
     table: Table
     schema: Schema
     data: Mapping[int, Data]
-    y: Labels | None = None
+    y: LabelCodes | None = None
     w: Floats | None = None
     who: str = "this model"
 
@@ -73,7 +68,7 @@ class Rows:
         """
         return self.data[term.columns[0]]
 
-    def labelled(self, y: Labels, w: Floats | None) -> Rows:
+    def labelled(self, y: LabelCodes, w: Floats | None) -> Rows:
         """Give the same rows classes and weights.
 
         Parameters
@@ -106,7 +101,7 @@ class Rows:
         return replace(self, y=target.y, w=target.w)
 
     @property
-    def classes_of_rows(self) -> Labels:
+    def classes_of_rows(self) -> LabelCodes:
         """ndarray of int32, of shape (n,): y, where there must be one."""
         assert self.y is not None
         return self.y

@@ -1,6 +1,7 @@
 """Connections of databases, as the rest of the package uses them: rows of a statement, batches of it, types.
 
-A new database is a subclass of `Connection` that names its driver, beside a dialect in `sql_dialect.py`.
+A new database is a subclass of `Connection` that names its driver, beside a dialect in `sql_dialect.py`; of
+`PythonRowsConnection` where its driver hands over rows as Python objects.
 """
 
 from __future__ import annotations
@@ -303,10 +304,10 @@ def connection_of(raw: object) -> Connection:
         found = CONNECTIONS.get((base.__module__.split(".")[0].lstrip("_"), base.__name__))
         if found is not None:
             return found(raw)
-    *others, last = (f"{package}.{name}" for package, name in CONNECTIONS)
+    *others, last = (f"{package}.{name}" for package, name in sorted(CONNECTIONS))
     raise OptionError(
         f"Cannot use a {type(raw).__module__}.{type(raw).__name__} as a database. Allowed: a connection, "
-        f"{', '.join(others)} or {last} (PostgreSQL)."
+        f"{', '.join(others)} or {last}."
     )
 
 

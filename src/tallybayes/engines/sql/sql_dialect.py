@@ -1,7 +1,9 @@
 """How each database writes SQL. Names are quoted, values are written as literals, nothing is pasted.
 
 A new database is a subclass of `SqlDialect` and an entry of `DIALECTS`. The subclass says what is abstract there, and
-whatever else its database writes otherwise: no other module has SQL that depends on the database.
+whatever else its database writes otherwise: no other module has SQL that depends on the database. To look up in its
+manual: how a name is quoted (`quote`), whether a backslash in a text is only a backslash (`text`), whether ROW_NUMBER
+wants an order (`row_number`), how text is compared by its bytes (`exact`), and NaN and infinity in a column of numbers.
 """
 
 from __future__ import annotations
