@@ -94,7 +94,7 @@ def test_arguments_that_are_none(text: str) -> None:
         lambda: model.log_likelihood(COUNTS, Y, by_class=value),
         lambda: model.merge(value),
         lambda: tb.merge_all(value),
-        lambda: tb.load(value) if not isinstance(value, int) else None,
+        lambda: tb.load(value) if not isinstance(value, int | str | bytes) else None,  # those name a file
         lambda: model.sample(3, y=value),
         lambda: model.describe(value),
         lambda: model.with_prior(value),
