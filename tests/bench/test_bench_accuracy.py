@@ -19,7 +19,18 @@ from bench.accuracy import __main__ as program
 from bench.accuracy.duel import Duel, beyond_noise, row_file
 from bench.accuracy.measure import Answered, evaluate, per_row, score
 from bench.accuracy.models import MODELS, Model
-from bench.accuracy.report import Figures, Record, compared, load, merge, rows_folder, save, save_rows, summary
+from bench.accuracy.report import (
+    Figures,
+    Record,
+    compared,
+    load,
+    markdown,
+    merge,
+    rows_folder,
+    save,
+    save_rows,
+    summary,
+)
 from bench.accuracy.tables import Folds, Table, UnfitError, prepare, sample
 from bench.accuracy.tuned import CONFIGURATIONS, SPACE, TunedLightGBM, configurations
 from bench.accuracy.unit import Allowance, unit
@@ -375,20 +386,18 @@ def figures(name: str, ours: bool, *errors_and_losses: tuple[float, float]) -> d
     }  # fmt: skip
 
 
-def test_the_table_of_the_readme_has_a_line_for_each_of_ours_and_each_peer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ours = figures("BayesClassifier", True, (0.1, 0.5), (0.1, 0.5), (0.2, 0.4))
-    peers = figures("Other", False, (0.2, 1.0), (0.1, 1.0), (0.1, 0.1)) | figures("Third", False, (0.2, 1.0))
-    save(tmp_path / "out.json", ours | peers)
-    assert program.main(["--out", str(tmp_path / "out.json"), "--markdown"]) == 0
-    head, rule, *lines = capsys.readouterr().out.splitlines()
+def test_the_table_of_the_page_has_a_line_for_each_of_ours_and_each_peer() -> None:
+    ours = figures("BayesClassifier fast", True, (0.1, 0.5), (0.1, 0.5), (0.2, 0.4))
+    peers = figures("LightGBM", False, (0.2, 1.0), (0.1, 1.0), (0.1, 0.1)) | figures("Third", False, (0.2, 1.0))
+    head, rule, *lines = markdown(ours | peers, {"lightgbm": "4.7.0", "third": None}).splitlines()
     assert head.count("|") == rule.count("|") == lines[0].count("|")
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    assert [line[:3] for line in cells] == [["BayesClassifier", "Other", "3"], ["BayesClassifier", "Third", "1"]]
-    assert cells[0][3].startswith("1–1–1, ")
-    assert cells[0][4].startswith("2–0–1, ")
-    assert cells[1][3].startswith("1–0–0, 0.5")
+    name = '`BayesClassifier("fast")`'
+    assert [line[:3] for line in cells] == [[name, "LightGBM 4.7", "3"], [name, "Third", "1"]]
+    assert cells[0][4] == "1–1–1"
+    assert cells[0][6] == "2–0–1"
+    assert cells[1][3].startswith("0.5")
+    assert cells[1][4] == "1–0–0"
 
 
 def test_the_summary_counts_wins_draws_and_losses() -> None:
