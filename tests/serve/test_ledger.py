@@ -281,9 +281,28 @@ def test_a_store_that_is_damaged_is_told(path: Path) -> None:
     found = opened(path)
     learn(found, example(0))
     found.close()
+    data = bytearray(Path(f"{path}.sqlite").read_bytes())
+    data[8192:12288] = bytes(4096)  # a page of an index, which no statement may need for long
+    Path(f"{path}.sqlite").write_bytes(data)
+    with pytest.raises(ModelFileError, match=r"model\.tb\.sqlite cannot be used: Page 3"):
+        opened(path)
     Path(f"{path}.sqlite").write_bytes(b"something else" * 1000)
     with pytest.raises(ModelFileError, match=r"model\.tb\.sqlite cannot be used: file is not a database"):
         opened(path)
+
+
+def test_a_start_logs_how_many_examples_it_found(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """SQLite ignores the end of a log that was cut without a word: the numbers are what a person can compare."""
+    caplog.set_level("INFO")
+    found = opened(path)
+    learn(found, example(0), example(1))
+    abandon(found)
+    opened(path).close()
+    assert caplog.messages[-1].endswith("model.tb.sqlite: 2 examples, 2 of them after the snapshot")
+    Path(f"{path}.sqlite").unlink()
+    opened(path).close()
+    assert "learned 2 examples of another store" in caplog.messages[-2]
+    assert caplog.messages[-1].endswith("0 examples, 0 of them after the snapshot")
 
 
 def test_a_new_class_comes_to_those_who_ask_in_one_step(path: Path) -> None:

@@ -423,6 +423,8 @@ def test_a_cell_that_is_refused_is_named(app: Any) -> None:
         ("TEXT/CSV", "text/csv"),
         ("", "application/json"),
         ("text/html, text/csv;q=0.9, application/json;q=0.8", "text/csv"),
+        ("text/csv;q=0, application/json", "application/json"),
+        ("text/csv; q=0.1, application/json;charset=utf-8; q=0.5", "application/json"),
     ],
 )
 def test_the_form_that_is_asked_for(app: Any, accept: str, kind: str) -> None:
@@ -592,6 +594,14 @@ def test_files_of_tokens_that_are_none(path: Path, tmp_path: Path, text: str, sa
     (tmp_path / "tokens").write_text(text)
     with pytest.raises(OptionError, match=said):
         application(Settings(str(path), token_file=str(tmp_path / "tokens")))
+
+
+@pytest.mark.parametrize("text", ["\ufeffread {}\r\n", "read\t{}  # may predict", "\n  # ours\nread    {}\n"])
+def test_files_of_tokens_of_every_editor(path: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "tokens").write_text(text.format("r" * 20), encoding="utf-8")
+    app = application(Settings(str(path), token_file=str(tmp_path / "tokens")))
+    assert ask(app, "/model", authorization=f"Bearer {'r' * 20}").status == 200
+    assert ask(app, "/model").status == 401
 
 
 def test_the_document_says_what_tokens_and_examples_need(path: Path, tmp_path: Path) -> None:

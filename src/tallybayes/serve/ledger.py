@@ -29,7 +29,7 @@ from tallybayes.io.atomic_files import sync_folder
 from tallybayes.io.file_lock import held
 from tallybayes.receipts import Receipt, RecordedForgetting, load_key
 from tallybayes.serve.http_errors import HttpError
-from tallybayes.serve.live import Known, Live, read_model, stamp_of
+from tallybayes.serve.live import Known, Live, Stamp, read_model, stamp_of
 from tallybayes.serve.store import Example, Snapshot, Store, digest, encode, new_name
 
 log = logging.getLogger("tallybayes.serve")
@@ -58,6 +58,7 @@ class Ledger:
         self.store = Store(where or self.path + ".sqlite")
         self.model: GenerativeClassifier = live.known.model
         self.seq = self.unwritten = 0  # the last example learned; how many the snapshot does not have
+        self._shown = self.store.where.rpartition("@")[2]  # without a password
         self._behind = False  # whether deleted rows may be left in a file
         self._stack = contextlib.ExitStack()
         if not self.store.shared:
@@ -85,17 +86,24 @@ class Ledger:
             self.store.open()
         except sqlite3.DatabaseError as e:
             raise ModelFileError(f"{self.store.where} cannot be used: {e}.") from None
-        self._stamp = stamp_of(self.path)
-        data = Path(self.path).read_bytes()
+        data = self._read_file()
         with self.store.transaction():
             found = self._reconciled(data, self.store.snapshot())
             self._take(found)
             self._replay()
         if not self.store.shared and found.file != hash_of(found.model):
             self._write(found.model)
+        log.info("%s: %s examples, %s of them after the snapshot", self._shown, self.store.count(), self.unwritten)
         if self.unwritten and not self.store.shared:
             self.snapshot()
         self._publish()
+
+    def _read_file(self) -> bytes:
+        """The model file; it is ours from now on."""
+        self._stamp: Stamp | None = stamp_of(self.path)
+        data = Path(self.path).read_bytes()
+        self._hash, self._ours = hash_of(data), True
+        return data
 
     def _reconciled(self, data: bytes, found: Snapshot | None) -> Snapshot:
         """The snapshot to start from: the store's, or the model file where that is newer."""
@@ -105,6 +113,11 @@ class Ledger:
         if found is None:
             found = Snapshot(new_name(), 0, 0, data, hash_of(data))
             self.store.put(found)
+            if isinstance(note, dict):
+                log.warning(
+                    "%s learned %s examples of another store, which stay in it; %s is new, and can neither list nor "
+                    "forget them, nor recognise their ids", self.path, note.get("seq"), self._shown,
+                )  # fmt: skip
         elif hash_of(data) in (found.file, hash_of(found.model)):
             pass  # in order, or a crash came between the store and the file
         elif note == {"id": found.store, "seq": found.seq, "epoch": found.epoch}:
@@ -112,7 +125,7 @@ class Ledger:
             self.store.put(found)
         else:
             raise ModelFileError(
-                f"{self.path} is not the model that learned the examples in {_shown(self.store.where)}: it was "
+                f"{self.path} is not the model that learned the examples in {self._shown}: it was "
                 "replaced since. To go on with the old model, put it back; for the new one use another store."
             )
         return found
@@ -141,11 +154,16 @@ class Ledger:
 
     def check(self) -> None:
         """Raise ModelFileError if the model file is not the one that was read or written here."""
+        if self.store.shared:
+            return
         try:
-            same = stamp_of(self.path) == self._stamp
+            stamp = stamp_of(self.path)
+            if stamp != self._stamp:  # touched, copied back or another: its bytes say
+                self._ours = hash_of(Path(self.path).read_bytes()) == self._hash
         except OSError:
-            same = False
-        if not same and not self.store.shared:
+            stamp, self._ours = None, False
+        self._stamp = stamp
+        if not self._ours:
             raise ModelFileError(
                 f"{self.path} was replaced or removed while the service learned into it. What was acknowledged is in "
                 f"{self.store.where}. Put the old file back, or start anew with another store."
@@ -191,8 +209,8 @@ class Ledger:
             os.fsync(file.fileno())
         os.replace(beside, self.path)
         sync_folder(os.path.dirname(self.path))
-        self._stamp = stamp_of(self.path)
-        self.store.written(hash_of(data))
+        self._stamp, self._hash = stamp_of(self.path), hash_of(data)
+        self.store.written(self._hash)
 
     def close(self) -> None:
         """Write what is not written, and let others have the model."""
@@ -316,8 +334,3 @@ def _content(e: Example) -> bytes:
 def hash_of(data: bytes) -> str:
     """Of the bytes of a model file."""
     return hashlib.sha256(data).hexdigest()
-
-
-def _shown(where: str) -> str:
-    """An address without its password."""
-    return where.rpartition("@")[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 encode = msgspec.json.Encoder().encode
 REST = "*"  # of the truths, in a loss
+RANGES = {JSON: JSON, CSV: CSV, ARROW: ARROW, "*/*": JSON, "application/*": JSON, "text/*": CSV}  # of Accept
+QUALITY = re.compile(r"(?:.*;)?\s*q=([01](?:\.\d{0,3})?)")
 ROWS = "tallybayes.rows"  # in a scope: how many rows the response is about
 Unbounded = float | Literal["Infinity", "-Infinity"]  # JSON has no infinite numbers
 Notes = list[str] | UnsetType
@@ -192,19 +195,19 @@ def _type(labels: list[object]) -> pa.DataType:
 
 
 def form_of_answer(accept: str | None) -> str:
-    """JSON unless another form is asked for; the one that is named first."""
+    """JSON unless another form is preferred: by its quality, else by the order in which they are named."""
     if accept is None or accept.strip() in ("", "*/*"):
         return JSON
-    accept = accept.lower()
-    places = {form: accept.find(form) for form in (JSON, CSV, ARROW)}
-    named = {form: at for form, at in places.items() if at >= 0}
-    if named:
-        return min(named, key=lambda form: named[form])
-    if "*/*" in accept or "application/*" in accept:
-        return JSON
-    if "text/*" in accept:
-        return CSV
-    raise HttpError(406, "Answers are application/json, text/csv or application/vnd.apache.arrow.stream.")
+    best, form = 0.0, ""
+    for part in accept.lower().split(","):
+        name, _, options = part.partition(";")
+        quality = QUALITY.fullmatch(options.strip())
+        into, q = RANGES.get(name.strip(), ""), float(quality[1]) if quality else 1.0
+        if into and q > best:
+            best, form = q, into
+    if not form:
+        raise HttpError(406, "Responses are application/json, text/csv or application/vnd.apache.arrow.stream.")
+    return form
 
 
 # --- explanations ------------------------------------------------------------------------------------------------

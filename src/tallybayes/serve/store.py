@@ -89,6 +89,9 @@ class Store:
             self._connection = sqlite3.connect(self.where, isolation_level=None, check_same_thread=False)
             for pragma in ("journal_mode=wal", "synchronous=full", "secure_delete=on"):
                 self._connection.execute(f"pragma {pragma}").fetchall()
+            ((found,),) = self._connection.execute("pragma quick_check(1)").fetchall()
+            if found != "ok":
+                raise sqlite3.DatabaseError(found.splitlines()[-1])
         with self.transaction():
             for statement in SCHEMA.format(**types).split(";"):
                 self.run(statement)

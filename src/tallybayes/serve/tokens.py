@@ -52,18 +52,18 @@ def read_tokens(path: str | None) -> Tokens:
     """The tokens of a file. Errors name the line, never the token."""
     if path is None:
         return Tokens()
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8-sig") as file:
         lines = file.read().splitlines()
     known = []
     for number, line in enumerate(lines, 1):
         line = COMMENT.split(line, maxsplit=1)[0].strip()
         if not line:
             continue
-        scope, _, token = line.partition(" ")
-        token = token.strip()
-        if scope not in SCOPES or not token:
+        scope, *rest = line.split(maxsplit=1)
+        if scope not in SCOPES or not rest:
             raise OptionError(f"{path}, line {number}: expected 'read TOKEN' or 'learn TOKEN'.")
-        if len(token) < MIN_TOKEN_LENGTH or " " in token or not token.isascii():
+        token = rest[0]
+        if len(token) < MIN_TOKEN_LENGTH or len(token.split()) > 1 or not token.isascii():
             raise OptionError(
                 f"{path}, line {number}: a token is at least {MIN_TOKEN_LENGTH} ASCII characters without a space. "
                 "`openssl rand -hex 32` makes a good one."
