@@ -12,8 +12,7 @@ from scipy import sparse
 
 import tallybayes as tb
 from tallybayes import errors
-from tallybayes.data.encoding.encoded import WIDE_BLOCK, Sparse
-from tallybayes.data.encoding.encoders import raw_columns
+from tallybayes.data.encoding.numeric import WIDE_BLOCK, Sparse, raw_columns
 from tallybayes.data.table import read_table
 from tallybayes.distributions import information
 from tallybayes.errors import LabelError, OptionError, OutOfMemoryError

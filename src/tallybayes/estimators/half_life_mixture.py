@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import scipy
 
-from tallybayes.data.encoding.encoded import rows_of
-from tallybayes.data.encoding.encoders import kinds_are_settled
+from tallybayes.data.encoding import rows_of
+from tallybayes.data.encoding.numeric import kinds_are_settled
 from tallybayes.data.labels import Target, positions, read_target, union
 from tallybayes.data.table import Table
 from tallybayes.distributions.base import statistics_from

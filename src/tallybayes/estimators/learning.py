@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tallybayes.data.encoding.encoders import kinds_are_settled
+from tallybayes.data.encoding.numeric import kinds_are_settled
 from tallybayes.data.labels import MAX_TOTAL_WEIGHT, Target, positions, read_classes, read_target, union, warn_unsavable
 from tallybayes.data.leakage import warn_about_leakage
 from tallybayes.data.row_store import store_of

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tallybayes import _core
-from tallybayes.data.encoding.encoders import dense, kinds_are_settled, level_codes
+from tallybayes.data.encoding.codes import level_codes
+from tallybayes.data.encoding.numeric import dense, kinds_are_settled
 from tallybayes.data.labels import accuracy, read_classes, read_target, union
 from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table

@@ -15,7 +15,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from tallybayes.data.encoding.encoders import raw_columns
+from tallybayes.data.encoding.numeric import raw_columns
 from tallybayes.data.labels import positions, read_labels
 from tallybayes.data.schema import Schema, infer_schema
 from tallybayes.data.table import Table, read_table

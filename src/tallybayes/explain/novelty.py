@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.data.raw_column import RawColumn, all_exact
 from tallybayes.data.schema import align
-from tallybayes.data.schema.alignment import in_columns
+from tallybayes.data.schema.columns import in_columns
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import OptionError, TableError, brief, is_number
 from tallybayes.utils.array_types import Floats

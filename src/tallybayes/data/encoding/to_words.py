@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,12 +11,44 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.encoding.encoded import Sparse, Texts
-from tallybayes.data.encoding.encoders import raw_columns
+from tallybayes.data.encoding.numeric import Sparse, raw_columns
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array
+from tallybayes.utils.cached import cached_property
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of texts whose words are read block by block.
+
+    Parameters
+    ----------
+    held : Texts of the core
+        The texts.
+    words : Levels
+        The vocabulary.
+    cells : int
+        Number of hashed cells for other words.
+    count : callable
+        Makes the word counts, on demand.
+    """
+
+    held: _core.Texts
+    words: Levels
+    cells: int
+    count: Callable[[], Sparse]
+
+    @cached_property
+    def counted(self) -> Sparse:
+        """Sparse: the same as counts of words."""
+        return self.count()
+
+    @property
+    def n(self) -> int:
+        """int: number of rows."""
+        return len(self.held)
 
 
 @dataclass(frozen=True)

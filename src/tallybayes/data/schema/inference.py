@@ -13,8 +13,7 @@ from tallybayes import _core
 from tallybayes.data.datetimes import is_date
 from tallybayes.data.expansion import Expansion, expand_table, expansion_of
 from tallybayes.data.raw_column import RawColumn
-from tallybayes.data.schema.alignment import align, in_columns
-from tallybayes.data.schema.columns import KINDS, Kind, Schema
+from tallybayes.data.schema.columns import KINDS, Kind, Schema, align, in_columns
 from tallybayes.data.table import Table
 from tallybayes.errors import IdentifierColumnWarning, OptionError, TableError, TextColumnWarning, brief, listing, warn
 from tallybayes.utils.array_types import Array

@@ -1,11 +1,9 @@
-"""Columns of a table as numbers, or as codes: of levels, of intervals between cut points (discretisation), or both."""
+"""Columns of a table as codes: of levels, of intervals between cut points, or both."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,109 +11,85 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.encoding.encoded import MISSING, Coded, Codes, Numbers
-from tallybayes.data.raw_column import RawColumn, as_floats, as_strings
+from tallybayes.data.encoding.numeric import Numbers, dense, raw_columns
+from tallybayes.data.raw_column import RawColumn, as_strings
 from tallybayes.data.schema import Cuts, Levels, Schema
-from tallybayes.data.schema.inference import looks_like_text
 from tallybayes.data.table import Table
-from tallybayes.errors import OptionError, TableError, brief, require_memory
+from tallybayes.errors import TableError, brief
 from tallybayes.utils.array_types import Array
 
+MISSING, UNSEEN = -1, -2
 RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
 ARROW_COLUMNS = 4  # at a time, so that a table that is converted to Arrow is never in memory twice
 
 
-FITTED_ADVICE = "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
-TEXT_ADVICE = "They look like texts: NaiveBayes() reads their words, and CountVectorizer of scikit-learn counts them."
+@dataclass(frozen=True)
+class Codes:
+    """Integer codes: −1 missing, −2 unseen.
+
+    Parameters
+    ----------
+    columns : Columns of the core
+        The codes of each column.
+    raw : bool, default=False
+        Whether they are the table's own non-negative integers.
+    """
+
+    columns: _core.Columns
+    raw: bool = False
+
+    @property
+    def n(self) -> int:
+        """int: number of rows."""
+        return int(self.columns.n)
 
 
-def numbers(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
-    """Columns as numbers. learning: the user can still declare another kind."""
-    if table.matrix is not None:
-        return Numbers(table.matrix, None if tuple(which) == tuple(range(table.d)) else tuple(which))
-    assert table.columns is not None
-    return Numbers(None, None, tuple(_as_number(table.columns[j], schema, j, learning) for j in which))
+@dataclass(frozen=True)
+class Coded:
+    """Codes of columns of several types, for distributions over combinations of levels.
 
+    Parameters
+    ----------
+    parts : tuple of (Codes, tuple of int)
+        Codes, and which columns of the group they are.
+    sizes : ndarray of int64
+        Number of levels of each column in the schema (0: the table's own integers).
+    n : int
+        Number of rows.
+    reals : Numbers, default=None
+        The last columns of the group, where they stay numbers.
+    known : tuple of Levels or None, default=()
+        The labels behind the codes, None for intervals and for the table's own integers.
+    """
 
-def _as_number(column: RawColumn, schema: Schema, j: int, learning: bool) -> Array:
-    if column.storage == "numbers":
-        return np.asarray(column.values)
-    if column.kind == "binary":
-        return _boolean(column)
-    if column.scale is not None:
-        return np.asarray(np.append(column.scale, np.nan)[column.values])
-    name, values = schema.name(j), column.plain()
-    bad = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
-    if not bad:  # categories that are numbers, or nothing but missing values
-        return as_floats(values, name)
-    row, value = bad[0], values[bad[0]]
-    advice = FITTED_ADVICE
-    if learning:
-        advice = TEXT_ADVICE if looks_like_text(column) else _declare(name)
-    raise TableError(
-        f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). {advice}",
-        column=name,
-        row=row,
-        value=value,
-    )
+    parts: tuple[tuple[Codes, tuple[int, ...]], ...]
+    sizes: NDArray[np.int64]
+    n: int
+    reals: Numbers | None = None
+    known: tuple[Levels | None, ...] = ()
 
+    def reordered(self, order: NDArray[np.intp]) -> Coded:
+        """The same columns in another order; none of them stays a number.
 
-def _declare(name: str) -> str:
-    return f"Declare it categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
+        Parameters
+        ----------
+        order : ndarray of int, of shape (columns,)
+            The place of the first column, of the second, ….
 
-
-@contextmanager
-def kinds_are_settled() -> Iterator[None]:
-    """After the first rows: errors advise to change the values, for the kinds are fixed."""
-    try:
-        yield
-    except TableError as e:
-        advice = (
-            [] if e.column is None else [said for said in (TEXT_ADVICE, _declare(e.column)) if str(e).endswith(said)]
-        )
-        if not advice:
-            raise
-        said = str(e).removesuffix(advice[0]) + FITTED_ADVICE
-        raise TableError(said, column=e.column, row=e.row, value=e.value) from None
-
-
-def _boolean(column: RawColumn) -> Array:
-    """Booleans as 1 and 0; missing values as NaN."""
-    if column.storage == "coded":
-        return np.where(column.values < 0, np.nan, column.values)
-    return np.array([np.nan if not isinstance(v, bool | np.bool_) else float(v) for v in column.values])
-
-
-def dense(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
-    """The same, also for a sparse matrix: its columns become dense."""
-    if table.csr is None:
-        return numbers(table, schema, which, learning)
-    return Numbers(None, None, tuple(np.asarray(c.values, dtype=np.float64) for c in raw_columns(table, which)))
-
-
-def raw_columns(table: Table, which: Sequence[int]) -> list[RawColumn]:
-    """Columns of a table of any form."""
-    if table.columns is not None:
-        return [table.columns[j] for j in which]
-    if table.matrix is not None:
-        return [RawColumn(table.matrix[:, j], "numbers", "real") for j in which]
-    require_memory(
-        2 * table.n * len(which),  # the columns, and what is made of them
-        f"Making {len(which):,} sparse columns of {table.n:,} rows dense",
-        "MultinomialNB, ComplementNB, BernoulliNB and NaiveBayes read sparse tables as they are.",
-    )
-    return [RawColumn(x, "numbers", "real") for x in _dense_columns(table.csr.tocsc(), which)]
-
-
-def _dense_columns(by_column: Any, which: Sequence[int]) -> Iterator[Array]:
-    """Columns of a CSC matrix. scipy's own way takes 0.1 ms for each, which is minutes for a million."""
-    by_column.sum_duplicates()
-    start, row, value = by_column.indptr, by_column.indices, by_column.data
-    for j in which:
-        x = np.zeros(by_column.shape[0], dtype=value.dtype)
-        own = slice(start[j], start[j + 1])
-        x[row[own]] = value[own]
-        yield x
+        Returns
+        -------
+        Coded
+            The columns in this order.
+        """
+        assert self.reals is None
+        place = np.argsort(order)
+        parts = []
+        for codes, at in self.parts:
+            to = place[list(at)]
+            own = np.argsort(to)
+            parts.append((Codes(codes.columns.select(own.tolist()), codes.raw), tuple(to[own].tolist())))
+        known = tuple(self.known[j] for j in order.tolist()) if self.known else ()
+        return Coded(tuple(parts), self.sizes[order], self.n, None, known)
 
 
 def levels(
@@ -271,9 +245,6 @@ def _translation(column: RawColumn, known: Levels) -> Array | None:
     return to.astype(np.int8) if len(known) <= 127 else to
 
 
-CUT = ("real", "count")  # kinds that are discretised where levels are wanted
-
-
 def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
     """Numeric columns as codes of their intervals."""
     sizes, points = _cut_points(schema, tuple(which))
@@ -294,60 +265,6 @@ def _cut_points(schema: Schema, which: tuple[int, ...]) -> tuple[Array, Array]:
         points = np.concatenate([schema.cuts[j].points for j in which]) if len(which) else np.empty(0)
         found = schema.memo["cuts", which] = (sizes, points)
     return found
-
-
-def learn_cuts(
-    table: Table,
-    schema: Schema,
-    columns: Sequence[int],
-    method: str | None,
-    bins: int,
-    y: Array,
-    w: Array | None,
-    K: int,
-    points: Sequence[float] = (),
-) -> Schema:
-    """The schema with cuts of its numeric columns, given or chosen once on the first rows."""
-    which = [j for j in columns if j not in schema.cuts and schema.kinds[j] in CUT]
-    if not which:
-        return schema
-    if method is None:  # only a damaged model file gets here
-        raise OptionError(f"Column {schema.name(which[0])!r} is neither cut nor kept real. Fit again.")
-    found = find_cuts(dense(table, schema, which, learning=True), method, bins, y, w, K, points)
-    return replace(schema, cuts={**schema.cuts, **dict(zip(which, found, strict=True))})
-
-
-def outward(low: float, high: float) -> tuple[float, float]:
-    """The range of a column, widened to round numbers: its ends stay when rows are forgotten, and tell no value."""
-    wide = (high - low) or abs(high)
-    if wide == 0 or not 1e-290 < wide < 1e290:
-        return low, high
-    step = float(f"1e{math.floor(math.log10(wide))}") / 5
-    return math.floor(low / step) * step, math.ceil(high / step) * step
-
-
-def find_cuts(
-    data: Numbers, method: str, bins: int, y: Array, w: Array | None, K: int, given: Sequence[float] = ()
-) -> list[Cuts]:
-    """Cut points of each column, and its range. given: those of every column."""
-    if given:
-        sizes, points = np.full(data.d, len(given)), np.tile(np.asarray(given, dtype=np.float64), data.d)
-    elif method == "mdl":
-        sizes, points = _core.cuts_mdl(data.columns, y, w, K)
-    elif method == "width":
-        sizes, points = _core.cuts_width(data.columns, y, w, bins)
-    else:
-        sizes, points = _core.cuts_frequency(data.columns, y, w, bins)
-    if not given:  # chosen on rows, they stay when rows are forgotten: rounded, they tell no value
-        points = _core.round_cuts(data.columns, y, w, sizes, points)
-    ends = np.cumsum(sizes)
-    cuts = []
-    for i in range(data.d):
-        x = data.column(i)
-        x = x[np.isfinite(x) if w is None else np.isfinite(x) & (w > 0)]
-        low, high = outward(float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
-        cuts.append(Cuts(points[ends[i] - sizes[i] : ends[i]], low, high))
-    return cuts
 
 
 @dataclass(frozen=True)
