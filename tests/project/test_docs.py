@@ -84,7 +84,9 @@ def test_blocks_of_a_page_run_in_order(page: Path) -> None:
                 exec(compile("\n" * line + block, str(page), "exec", dont_inherit=True), names)
 
 
-@pytest.mark.parametrize("page", [*PAGES, *(ROOT / p for p in ("CONTRIBUTING.md", "bench/README.md"))], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [*PAGES, *(ROOT / p for p in ("CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md"))], ids=name_of
+)
 def test_links_lead_somewhere(page: Path) -> None:
     """To a file, and to a heading in it."""
     broken = []
