@@ -242,6 +242,23 @@ def test_a_table_that_changes_between_questions(db: Any) -> None:
     np.testing.assert_array_equal(lazy.predict_proba({"length": 1.0}), before)
 
 
+def test_columns_that_are_added_and_dropped_between_questions(db: Any) -> None:
+    make(db, {"x": "REAL", "z": "REAL", "kind": "VARCHAR(9)"}, [(i % 7, i % 5, "ab"[i % 2]) for i in range(50)])
+    for model in (tb.NaiveBayes("gaussian"), tb.GaussianNB()):
+        lazy = LazyBayes(model, db, "rows", "kind")
+        before = lazy.predict_proba({"x": 1.0})
+        db.execute("ALTER TABLE rows ADD COLUMN more REAL")  # what was no column at the first question is none later
+        np.testing.assert_array_equal(lazy.predict_proba({"x": 1.0}), before)
+        with pytest.raises(TableError, match="more"):
+            lazy.predict({"x": 1.0, "more": 2.0})
+        db.execute("ALTER TABLE rows DROP COLUMN more")
+        np.testing.assert_array_equal(lazy.predict_proba({"x": 1.0}), before)
+    db.execute("ALTER TABLE rows DROP COLUMN z")
+    np.testing.assert_allclose(lazy.predict_proba({"x": 1.0}), before, rtol=0, atol=1e-12)
+    with pytest.raises(TableError, match="z"):
+        lazy.predict({"x": 1.0, "z": 2.0})
+
+
 def test_wide_questions_read_the_rows(db: Any) -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 3, (60, 40)).astype(str)
@@ -355,6 +372,19 @@ def test_rows_of_networks_with_many_nulls(db: Any) -> None:
             np.testing.assert_allclose(row[2:], expected, rtol=0, atol=1e-9)
     assert found[0][1] is not None
     assert found[2][1] is not None
+
+
+@pytest.mark.parametrize("network", [tb.AODE, tb.TAN, lambda **o: tb.AnDE(2, **o)], ids=["AODE", "TAN", "AnDE"])
+def test_networks_of_real_columns_alone(db: Any, network: Any) -> None:
+    rng, y = np.random.default_rng(0), np.arange(60) % 2
+    X = pa.table({"x": rng.normal(size=60) + y, "z": rng.normal(size=60)})
+    model = network(cuts=None).fit(X, y)
+    rows = [(0.5, 1.0), (-3.0, None), (1e155, 2.0), (None, None)]
+    columns = {"x": "DOUBLE PRECISION", "z": "DOUBLE PRECISION"}
+    make(db, columns, rows)
+    found = {row[:2]: row[-2:] for row in db.execute(to_sql(model, dialect(db), "rows", keep=["x", "z"])).fetchall()}
+    asked = pa.table({"x": [x for x, _ in found], "z": pa.array([z for _, z in found], pa.float64())})
+    np.testing.assert_allclose(list(found.values()), model.predict_proba(asked), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("levels", [17, 300])

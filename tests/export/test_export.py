@@ -305,3 +305,32 @@ def test_the_scorer_agrees_far_outside_the_data(make: Any, classes: int, tmp_pat
     rows = [row for s in sizes for row in ([s, s], [-s, s], [s, 0.5])]
     found = asked(tb.export.to_js(model), rows, "model.proba(row)", tmp_path)
     np.testing.assert_allclose(found, [model.predict_proba([row])[0] for row in rows], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tb.TAN(cuts=None, root="a"),
+        lambda: tb.SPODE(cuts=None, superparent="a"),
+        lambda: tb.KDB(2, cuts=None),
+        lambda: tb.AODE(cuts=None),
+        lambda: tb.AnDE(2, cuts=None),
+        lambda: tb.BayesNetwork({"b": ["a"], "z": ["a", "b"]}, cuts=None),
+    ],
+    ids=["TAN", "SPODE", "KDB", "AODE", "AnDE", "BayesNetwork"],
+)
+def test_the_scorer_of_a_network_agrees_far_outside_the_data(make: Any, tmp_path: Path) -> None:
+    rng, y = np.random.default_rng(0), np.arange(300) % 3
+    a = rng.random(300) < 0.2 + 0.2 * y
+    table = pd.DataFrame({"a": np.where(a, "u", "v"), "b": rng.choice(["p", "q"], 300)})
+    table["x"] = rng.normal(size=300) * (1 + y) * (1 + a)
+    table["z"] = rng.normal(size=300) * (2 - y / 2)
+    model = make().fit(table, y)
+    sizes = [1e140, 1e150, 1e153, 1.3e154, 1e155, 1e200, 1e300]
+    known = [(a, b) for a in ("u", "v", None) for b in ("p", None)]
+    numbers = [(x, z) for s in sizes for x, z in ((s, 0.0), (s, s / 10), (None, -s))]
+    rows = [{"a": a, "b": b, "x": x, "z": z} for a, b in known for x, z in numbers]
+    found = asked(tb.export.to_js(model), rows, "model.proba(row)", tmp_path)
+    here = model.predict_proba(pd.DataFrame(rows))
+    assert (here.max(axis=1) == 1).all()
+    np.testing.assert_allclose(found, here, atol=1e-9)

@@ -105,7 +105,8 @@ def lazy(model: Any, X: Any, y: Any) -> None:
 
 def several_targets(model: Any, X: Any, y: Any, other: Any) -> None:
     """Labels of two targets: a joint distribution of each row."""
-    known = [["?" if v is None else str(v) for v in np.asarray(labels, dtype=object)] for labels in (y, other)]
+    each = [labels.to_list() if hasattr(labels, "to_list") else list(labels) for labels in (y, other)]
+    known = [["?" if v is None else str(v) for v in labels] for labels in each]
     found = model.fit(X, np.array(known, dtype=object).T).predict_proba(X)
     finite(found)
 

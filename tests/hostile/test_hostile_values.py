@@ -57,6 +57,38 @@ def test_every_option_takes_or_refuses_what_is_no_option(make: Callable[..., Any
     assert refused
 
 
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "partial_fit": lambda model, _: model.partial_fit(COUNTS, Y),
+    "partial_fit of balanced classes": lambda model, _: model.set_params(class_weight="balanced").partial_fit(
+        COUNTS, Y
+    ),
+    "learn_one": lambda model, _: model.learn_one({"x0": 1.0, "x1": 2.0}, 0),
+    "forget": lambda model, _: model.forget(COUNTS[:1], Y[:1]),
+    "forget_one": lambda model, _: model.forget_one({"x0": COUNTS[0, 0], "x1": COUNTS[0, 1]}, 0),
+    "relearn": lambda model, _: model.relearn(COUNTS, Y),
+    "leave_one_out": lambda model, _: model.leave_one_out(COUNTS, Y),
+    "merge": lambda model, other: model.merge(other),
+    "merge into": lambda model, other: other.merge(model),
+    "merge_all": lambda model, other: tb.merge_all([model, other]),
+    "decay": lambda model, _: model.decay(0.5),
+    "provenance_": lambda model, _: getattr(model, "provenance_", None),
+    "save": lambda model, _: tb.to_bytes(model),
+    "save without small counts": lambda model, _: tb.to_bytes(model, min_count=2),
+    "predict": lambda model, _: model.predict(COUNTS),
+    "copy": lambda model, _: model.copy().predict(COUNTS),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("make", [tb.GaussianNB, tb.TAN, tb.BayesClassifier], ids=lambda make: make.__name__)
+def test_options_that_are_set_later_are_taken_or_refused_by_every_call(make: Callable[..., Any], call: str) -> None:
+    fitted = make().fit(COUNTS, Y)
+    for name in {"memory", "half_life", "tempered", "class_weight"} & set(fitted.get_params()):
+        for value in (np.array([]), np.array(["sums", "rows"]), pd.NA, [], {}, pd.DataFrame(), np.ma.masked):
+            for model in (fitted.copy().set_params(**{name: value}), make(**{name: value})):
+                attempt(lambda model=model: CALLS[call](model, fitted.copy()))
+
+
 @pytest.mark.parametrize("make", [tb.NaiveBayes, tb.BayesClassifier, tb.StreamingBayes])
 @pytest.mark.parametrize("kind", range(len(STRANGE)))
 def test_columns_of_rare_types(kind: int, make: Callable[[], Any]) -> None:

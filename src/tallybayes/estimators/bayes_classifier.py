@@ -28,7 +28,7 @@ from tallybayes.ensemble.stacking import SINGLE_FEATURE
 from tallybayes.ensemble.text_component import NGRAMS, fit_texts
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
 from tallybayes.estimators.base import GenerativeClassifier
-from tallybayes.estimators.parameters import SUMS, random_of
+from tallybayes.estimators.parameters import SUMS, memory_of, random_of
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
@@ -283,7 +283,7 @@ class BayesClassifier(GenerativeClassifier):
         if set(parts) == {"boosting"}:
             raise OptionError("boosting fits the residuals of other parts: name another part too, such as 'networks'.")
         rows = [part for part in parts if part in ("neighbors", "boosting")]
-        if rows and self.memory in SUMS:
+        if rows and memory_of(self) in SUMS:
             raise OptionError(
                 f"{' and '.join(rows)} need rows, and memory={self.memory!r} keeps none: leave them out of parts, or "
                 "set memory='sample'."
@@ -308,7 +308,7 @@ class BayesClassifier(GenerativeClassifier):
         if self.parents is not None:
             found = replace(found, parents=int(self.parents))
         weighting = found.weighting if self.weighting is None else self.weighting
-        if self.memory in SUMS:
+        if memory_of(self) in SUMS:
             found = replace(found, neighbors=False, boosting=0)
         return replace(found, weighting=weighting, boosting=found.boosting if weighting == "features" else 0)
 
@@ -345,7 +345,7 @@ class BayesClassifier(GenerativeClassifier):
         for ensemble in (t.distribution for t in fitted.terms):
             if not isinstance(ensemble, Ensemble):
                 continue
-            if ensemble.is_fixed != (self.memory in SUMS):
+            if ensemble.is_fixed != (memory_of(self) in SUMS):
                 raise OptionError(
                     f"memory was set to {self.memory!r} after a fit that {'kept no' if ensemble.is_fixed else 'kept'} "
                     "rows. Fit again, or set it back."
@@ -357,7 +357,7 @@ class BayesClassifier(GenerativeClassifier):
                 )
 
     def _chosen_on_rows(self) -> str:
-        weights = self.memory in SUMS
+        weights = memory_of(self) in SUMS
         return f"networks, class trees{', stacking weights' if weights else ''} and numeric splits"
 
     def _select_structure(self, fitted: Fitted, rows: Rows) -> Fitted:
@@ -367,7 +367,7 @@ class BayesClassifier(GenerativeClassifier):
         fitted = replace(fitted, terms=terms)
         if "text" in fitted.schema.kinds:
             fitted = fit_texts(fitted, rows, self._prior(), self._offset)
-        return self._without_sample(fitted) if self.memory in SUMS else fitted
+        return self._without_sample(fitted) if memory_of(self) in SUMS else fitted
 
     def _without_sample(self, fitted: Fitted) -> Fitted:
         """With all choices fixed, and no row kept."""
@@ -519,7 +519,7 @@ class BayesClassifier(GenerativeClassifier):
         statistics = EnsembleStatistics.of(s.single, s.sizes, s.sample, counts, gaussian)
         other = self._with_fitted(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
         other.members, other.parts, other.weighting = 1, ("networks",), "temperature"
-        if self.memory == "rows":  # a fit on them would choose another network
+        if memory_of(self) == "rows":  # a fit on them would choose another network
             other.memory = "sample"
             del other.__dict__["_rows"]
         return other

@@ -30,7 +30,7 @@ from tallybayes.errors import (
     warn,
 )
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
-from tallybayes.estimators.parameters import check_class_weight
+from tallybayes.estimators.parameters import check_class_weight, memory_of
 from tallybayes.model import temperature
 from tallybayes.model.cancellation import cancelled_columns
 from tallybayes.model.fast_row import FastRow
@@ -106,7 +106,7 @@ def _learn_alone(
         target, left = decay_weights(read_target(y, table.n, sample_weight), _fixed(model.half_life))
         if is_all_data:
             warn_about_leakage(table, target)
-        if model.memory == "rows":
+        if memory_of(model) == "rows":
             _learn_kept(model, table, target, classes, from_scratch, is_all_data)
             return
         noted = row_memory.noted(model, table, target, from_scratch=from_scratch)
@@ -230,7 +230,7 @@ def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: obj
         model._check_options()
         model._require_adding()
         model._require_exact()
-        if model.memory == "rows":
+        if memory_of(model) == "rows":
             model._require_fit()
             table = aligned_rows(model, read_table(X))
             gone = store_of(table, read_target(model._labels(y), table.n, sample_weight))
@@ -310,7 +310,7 @@ def learn_from(
         model._require_exact()
         require_no_order(model)
         found = learn_and_predict.learn(model, source, target, weight, columns, plan)
-        if model.memory == "rows":
+        if memory_of(model) == "rows":
             _keep_found(model, found)
             return
         _require_noted(found)
@@ -422,7 +422,7 @@ def relearn(model: GenerativeClassifier, X: object, y: object, sample_weight: ob
         model._require_fit()
         model._require_adding()
         model._require_exact()
-        if model.memory == "rows":
+        if memory_of(model) == "rows":
             if X is not None:
                 raise OptionError("memory='rows' keeps the rows: call relearn() without any.")
             model._refit_if_stale()
@@ -458,7 +458,7 @@ def are_all(fitted: Fitted, rows: Rows) -> bool:
 
 def require_given_weights(model: ModelState) -> None:
     """OptionError if the weights of classes need all rows at once."""
-    if isinstance(model.class_weight, str) and model.memory != "rows":
+    if isinstance(model.class_weight, str) and memory_of(model) != "rows":
         raise OptionError(
             "class_weight='balanced' needs all rows at once, so it goes with fit alone. To learn in parts give the "
             "weights as a dict, such as the class_weight_ of a model that was fitted on some of the rows."
@@ -535,7 +535,7 @@ def decay(model: ModelState, factor: float) -> None:
         raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
     with model._learning():
         model._require_adding()
-        if model.memory == "rows":
+        if memory_of(model) == "rows":
             row_memory.decay(model, float(factor))
             return
         if half_life_mixture.is_auto(model):
@@ -588,7 +588,7 @@ def learn_batches(model: Model, batches: Iterable[Any]) -> Model:
         other = model.copy()
         for X, y, *w in batches:
             other._learn(X, y, w[0] if w else None, None, from_scratch=not other._fitted(), defer_estimation=True)
-        if other._fitted() and model.memory == "rows":
+        if other._fitted() and memory_of(model) == "rows":
             model.__dict__.update(other.__getstate__())
         elif other._fitted():
             model._replace_by(other, other.fitted_)

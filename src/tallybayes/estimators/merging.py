@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators import half_life_mixture, row_memory
+from tallybayes.estimators.parameters import memory_of
 from tallybayes.estimators.provenance import note_removed, removed_of
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
@@ -63,7 +64,7 @@ def merge(model: ModelState, others: Iterable[Any]) -> None:
     several: list[Any] = [m for other in others for m in (other if _several(other) else [other])]
     if not several:
         raise OptionError("merge takes at least one fitted model.")
-    if isinstance(model, ModelState) and model.memory == "rows":
+    if isinstance(model, ModelState) and memory_of(model) == "rows":
         _merge_rows(model, several)
         return
     for other in several:
@@ -100,7 +101,7 @@ def merged(first: Model, others: Iterable[ModelState]) -> Model:
     """A new model of one and many others, added in a tree; parameters are estimated once, at the end."""
     first._require_fit()
     first._require_adding()
-    if first.memory == "rows":
+    if memory_of(first) == "rows":
         whole_of_it = first.copy()
         _merge_rows(whole_of_it, others)
         return whole_of_it

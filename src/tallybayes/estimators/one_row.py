@@ -15,6 +15,7 @@ from tallybayes import _core
 from tallybayes.data.expansion import expand_row
 from tallybayes.errors import TableError
 from tallybayes.estimators import half_life_mixture
+from tallybayes.estimators.parameters import memory_of
 from tallybayes.estimators.provenance import note_removed
 from tallybayes.estimators.row_memory import place
 from tallybayes.model.fast_row import FastRow, open_fast_row
@@ -105,7 +106,7 @@ def opened(model: GenerativeClassifier) -> FastRow | str:
     with model._learning():
         if not model.fitted_.weight.sum() > 0:
             return "the model has no rows"
-        if model.memory == "rows":
+        if memory_of(model) == "rows":
             return KEEPS_ROWS
         if place(model) is not None:
             return f"memory={model.memory!r} notes each row"

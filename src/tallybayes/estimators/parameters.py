@@ -64,12 +64,18 @@ def check_shared(model: ModelState) -> None:
     _check_memory(model)
 
 
-def _check_memory(model: ModelState) -> None:
-    """OptionError unless the memory is one that this estimator has, and goes with its other options."""
-    memory = model.memory
+def memory_of(model: ModelState) -> str:
+    """What the model keeps of its rows; OptionError unless it is one of the memories that it has."""
+    memory: object = model.memory
     if not isinstance(memory, str) or memory not in model._memories:
         allowed = ", ".join(MEMORIES[m] for m in model._memories)
         raise OptionError(f"memory of {type(model).__name__} must be {allowed}; got {brief(memory)}.")
+    return memory
+
+
+def _check_memory(model: ModelState) -> None:
+    """OptionError unless the memory goes with the other options."""
+    memory = memory_of(model)
     if memory != "sums" and model.half_life is not None:
         raise OptionError(
             f"memory={memory!r} keeps rows or their hashes without their order, and half_life makes older ones count "

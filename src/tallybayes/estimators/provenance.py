@@ -18,6 +18,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import is_number
 from tallybayes.estimators import row_memory
+from tallybayes.estimators.parameters import memory_of
 from tallybayes.model.fitted import Fitted
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def choices(model: ModelState) -> dict[str, str]:
 def provenance(model: ModelState) -> dict[str, Choice]:
     """Each choice, with the rows that it was made on."""
     names, origins = choices(model), model.__dict__.get("_origins", {})
-    if model.memory == "rows":
+    if memory_of(model) == "rows":
         kept = row_memory.rows_of(model)
         digest = hashlib.sha256(kept.key.tobytes() + kept.w.tobytes()).hexdigest()
         time = origins.get(FIRST, {}).get("time")
@@ -112,7 +113,7 @@ def note_choices(model: ModelState, fitted: Fitted, rows: int, *names: str) -> N
     origin = {
         "rows": rows,
         "weight": float(fitted.weight.sum()),
-        "hash": None if model.memory == "rows" else _hash(fitted),  # there the rows themselves are hashed
+        "hash": None if memory_of(model) == "rows" else _hash(fitted),  # there the rows themselves are hashed
         "removed": 0.0,
         "time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     }

@@ -17,6 +17,7 @@ from tallybayes.data.labels import union
 from tallybayes.data.row_hashes import RowHashes, hashes_of
 from tallybayes.data.row_store import ALL, RowStore, store_of
 from tallybayes.errors import MergeError, OptionError
+from tallybayes.estimators.parameters import memory_of
 from tallybayes.model.fitted import GONE, Fitted
 from tallybayes.model.priors import log_prior
 
@@ -31,7 +32,7 @@ NOTED = {"rows": "_rows", "sample": "_rows", "hashes": "_hashes"}  # where each 
 
 def place(model: ModelState) -> str | None:
     """The attribute that has what the model keeps of rows; None: its statistics are all."""
-    return None if model.memory == "sample" and model._samples_itself else NOTED.get(model.memory)
+    return None if memory_of(model) == "sample" and model._samples_itself else NOTED.get(memory_of(model))
 
 
 def noted_of(model: ModelState) -> RowStore | RowHashes:
@@ -49,10 +50,10 @@ def noted(
     model: ModelState, table: Table, target: Target, *, from_scratch: bool = False
 ) -> RowStore | RowHashes | None:
     """What memory='sample' and 'hashes' keep of these rows; None with another memory. from_scratch: with a new key."""
-    if model.memory == "rows" or place(model) is None:
+    if memory_of(model) == "rows" or place(model) is None:
         return None
     rows = store_of(table, target)
-    if model.memory == "sample":
+    if memory_of(model) == "sample":
         return rows.bounded()
     if from_scratch:
         return hashes_of(rows, None)
@@ -85,7 +86,7 @@ def take(model: ModelState, kept: RowStore | RowHashes | None) -> None:
 def holds_all(model: ModelState) -> bool:
     """Whether a sample of rows has all of them."""
     rows = model.__dict__.get("_rows")
-    return isinstance(rows, RowStore) and model.memory in ("sample", "rows") and rows.limit >= ALL
+    return isinstance(rows, RowStore) and memory_of(model) in ("sample", "rows") and rows.limit >= ALL
 
 
 def empty(model: ModelState) -> None:
@@ -145,7 +146,7 @@ def replace_rows(model: ModelState, rows: RowStore) -> None:
 
 def check_same(model: ModelState, other: ModelState) -> None:
     """MergeError if one keeps of its rows what the other does not."""
-    if place(model) is not None and other.memory != model.memory:
+    if place(model) is not None and memory_of(other) != memory_of(model):
         raise MergeError(
             f"One model keeps rows or their hashes (memory={model.memory!r}), the other does not "
             f"(memory={other.memory!r}). Fit both with the same memory."

@@ -22,6 +22,7 @@ from tallybayes.errors import LabelError, MergeError, OptionError, brief, listin
 from tallybayes.estimators import row_memory
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.learning import are_all, with_class_weights
+from tallybayes.estimators.parameters import memory_of
 from tallybayes.estimators.provenance import note_choices
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
@@ -203,7 +204,7 @@ class LearnedNetwork(NetworkClassifier):
         OptionError
             If the choice needs rows, or counts that were not kept.
         """
-        if self.memory == "rows" or (X is None and row_memory.holds_all(self)):
+        if memory_of(self) == "rows" or (X is None and row_memory.holds_all(self)):
             return super().relearn(X, y, sample_weight)
         with self._learning():
             self._check_options()

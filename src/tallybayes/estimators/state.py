@@ -20,7 +20,7 @@ from tallybayes.errors import MergeError, ModelFileError, OptionError, Tallybaye
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
 from tallybayes.estimators.learning import check_same_weights, refit
 from tallybayes.estimators.memory_errors import name_sizes
-from tallybayes.estimators.parameters import check_shared, check_weights, given_prior
+from tallybayes.estimators.parameters import check_shared, check_weights, given_prior, memory_of
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted
@@ -248,6 +248,8 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
             raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         self._require_adding()
         other._require_adding()
+        self._check_options()
+        other._check_options()
         check_same_weights(self, other)
         half_life_mixture.check_merge(self, other)
 
@@ -354,7 +356,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
             found["_rows"] = pack(rows)
         if hashes is not None and where == "_hashes":
             found["_hashes"] = row_hashes.pack(hashes)
-        if self.memory == "rows":  # the rows are the origin of every choice
+        if memory_of(self) == "rows":  # the rows are the origin of every choice
             return found
         return {**found, "_origins": provenance.without_times(origins)} if origins else found
 

@@ -1,7 +1,7 @@
 // The mean over sets of parents of the networks in which they are everyone's parents (AODE, AnDE):
 // P(x | class) = sum of W P(x_S | class) prod P(x_j | class, x_S) / sum of W, over the sets S whose values were met.
 
-import { coder, logNormal, logSumExp, logs } from "./forms.js";
+import { coder, logNormal, logNormalFar, logSumExp, logs } from "./forms.js";
 
 export function average(term, K) {
   const { sizes } = term;
@@ -26,17 +26,17 @@ export function average(term, K) {
     });
   }
 
-  const densities = (list, cell, x) =>
+  const densities = (list, cell, x, density) =>
     list.map(({ mean, variance }, i) => {
       if (Number.isNaN(x[d + i])) return new Array(K).fill(0);
-      return mean[cell].map((m, k) => logNormal(x[d + i], m, variance[cell][k]));
+      return mean[cell].map((m, k) => density(x[d + i], m, variance[cell][k]));
     });
 
   // (columns, K): what each column adds in the network of one set; s null: without parents
-  function network(s, code, x) {
+  function network(s, code, x, density) {
     if (s === null) {
       const own = code.map((v, j) => (v < 0 ? new Array(K).fill(0) : naive.log[j][v]));
-      return [...own, ...densities(naive.reals, 0, x)];
+      return [...own, ...densities(naive.reals, 0, x, density)];
     }
     const cell = s.parents.reduce((at, j) => at * sizes[j] + code[j], 0);
     const own = code.map((v, j) => {
@@ -44,17 +44,18 @@ export function average(term, K) {
       if (place >= 0) return s.own[place][cell];
       return v < 0 ? new Array(K).fill(0) : s.log[j][cell * sizes[j] + v];
     });
-    return [...own, ...densities(s.reals, s.real_parents.reduce((at, j) => at * sizes[j] + code[j], 0), x)];
+    const above = s.real_parents.reduce((at, j) => at * sizes[j] + code[j], 0);
+    return [...own, ...densities(s.reals, above, x, density)];
   }
 
-  function members(code, x) {
+  function members(code, x, density = logNormal) {
     const found = [];
     for (const s of sets) {
       if (s.parents.some((j) => code[j] < 0)) continue;
       const cell = s.parents.reduce((at, j) => at * sizes[j] + code[j], 0);
-      if (s.met[cell]) found.push({ weight: s.weight, own: network(s, code, x) });
+      if (s.met[cell]) found.push({ weight: s.weight, own: network(s, code, x, density) });
     }
-    return found.length ? found : [{ weight: 1, own: network(null, code, x) }];
+    return found.length ? found : [{ weight: 1, own: network(null, code, x, density) }];
   }
 
   const totals = (own) => Array.from({ length: K }, (_, k) => own.reduce((sum, each) => sum + each[k], 0));
@@ -69,6 +70,16 @@ export function average(term, K) {
     add(x, joint) {
       const found = joined(members(codes(x), x));
       for (let k = 0; k < K; k++) joint[k] += found[k];
+    },
+    // the classes that are the least far in one of the networks
+    addFar(x, joint) {
+      const near = members(codes(x), x, logNormalFar).map((m) => {
+        const far = [...m.own.slice(0, d).map((own) => own.map((v) => (v === -Infinity ? v : 0))), ...m.own.slice(d)];
+        const found = totals(far);
+        const top = Math.max(...found);
+        return found.map((v) => v === top && v > -Infinity);
+      });
+      for (let k = 0; k < K; k++) if (!near.some((own) => own[k])) joint[k] = -Infinity;
     },
     // the mean of the terms of all networks, by their shares in the answer; what is left, evenly
     terms(x) {

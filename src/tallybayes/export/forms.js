@@ -74,7 +74,7 @@ export function logNormal(x, mean, variance) {
 }
 
 // the same far away: beside the distance nothing else counts
-function logNormalFar(x, mean, variance) {
+export function logNormalFar(x, mean, variance) {
   if (!(variance > 0)) return 0;
   const delta = (x / OVERFLOW_SCALE - mean / OVERFLOW_SCALE) / Math.sqrt(2 * variance);
   return -delta * delta;

@@ -1,8 +1,18 @@
 // A Bayesian network: log P(x | class) is the sum over families, and missing values are summed out exactly.
 
-import { coder, logNormal, logs } from "./forms.js";
+import { coder, logNormal, logNormalFar, logs } from "./forms.js";
 
 const MAX_TABLE_NUMBERS = 1 << 22; // numbers in one table: more, and too many missing values hang together
+
+// The cells of a table over `columns` that have the levels of a row; code: of all columns, below 0 where missing.
+function agreeing(columns, code, sizes) {
+  let at = [0];
+  for (const j of columns) {
+    const n = sizes[j];
+    at = code[j] < 0 ? at.flatMap((a) => Array.from({ length: n }, (_, v) => a * n + v)) : at.map((a) => a * n + code[j]);
+  }
+  return at;
+}
 
 // A factor: { over: places of missing columns, the last fastest; log: (cells, classes) flat }.
 class Elimination {
@@ -19,17 +29,12 @@ class Elimination {
     return n;
   }
 
-  // read(cell): the K logs at a cell of the table over `columns`; code: of all columns, below 0 where missing
+  // read(cell): the K logs at a cell of the table over `columns`
   take(columns, code, read) {
     const over = columns.filter((j) => code[j] < 0);
     this.cells(over);
-    let at = [0];
-    for (const j of columns) {
-      const n = this.sizes[j];
-      at = code[j] < 0 ? at.flatMap((a) => Array.from({ length: n }, (_, v) => a * n + v)) : at.map((a) => a * n + code[j]);
-    }
     const log = [];
-    for (const cell of at) for (const v of read(cell)) log.push(v);
+    for (const cell of agreeing(columns, code, this.sizes)) for (const v of read(cell)) log.push(v);
     this.keep({ over, log });
   }
 
@@ -129,6 +134,20 @@ export function network(term, K) {
     add(x, joint) {
       const found = score(codes(x), x);
       for (let k = 0; k < K; k++) joint[k] += found[k];
+    },
+    // a missing parent counts as its likeliest level: beside the distance nothing else does
+    addFar(x, joint) {
+      const code = codes(x);
+      const possible = score(code, x.map((v, j) => (j < d ? v : NaN)));
+      for (let k = 0; k < K; k++) if (possible[k] === -Infinity) joint[k] = -Infinity;
+      reals.forEach((real, i) => {
+        const value = x[d + i];
+        if (Number.isNaN(value)) return;
+        const cells = agreeing(real.parents, code, sizes);
+        for (let k = 0; k < K; k++) {
+          joint[k] += cells.reduce((best, c) => Math.max(best, logNormalFar(value, real.mean[c][k], real.variance[c][k])), -Infinity);
+        }
+      });
     },
     // log P(x_j | the columns before it, class), parents before children
     terms(x) {

@@ -99,7 +99,8 @@ def _counted(plan: GenerativeClassifier, X: object, y: object) -> Fitted:
             "private_counts takes a plan, a model without rows whose classes, levels and cuts are public: "
             "model.empty() of a model of public rows."
         )
-    if getattr(plan, "memory", "sums") != "sums" or plan.class_weight is not None or plan.tempered:
+    plan._check_options()
+    if plan.memory != "sums" or plan.class_weight is not None or plan.tempered:
         raise OptionError("private_counts takes a model with memory='sums', class_weight=None and tempered=False.")
     if getattr(plan, "_outputs", None) is not None:
         raise OptionError("private_counts takes one target; this network has several.")

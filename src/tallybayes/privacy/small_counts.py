@@ -11,6 +11,7 @@ import numpy as np
 from tallybayes.distributions.networks.counted_sets import CountedSets
 from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import OptionError, PrivacyError, is_number, listing
+from tallybayes.estimators.parameters import memory_of
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 
@@ -97,7 +98,7 @@ def small_counts(model: GenerativeClassifier, min_count: float) -> list[str]:
     """
     if not is_number(min_count) or not min_count >= 1:
         raise OptionError(f"min_count must be a number of at least 1; got {min_count!r:.40}.")
-    if getattr(model, "memory", "sums") != "sums":
+    if hasattr(model, "memory") and memory_of(model) != "sums":
         raise PrivacyError(
             f"This {type(model).__name__} keeps rows or their hashes (memory={model.memory!r}). A model that is shared "
             "keeps sufficient statistics only: memory='sums'."

@@ -94,7 +94,11 @@ class LazyBayes(Generic[Model]):
             source = DatabaseTable(self.connection, self.table)
             self._source, self._version = source, source.connection.version()
         fresh = not self.model.__sklearn_is_fitted__()
-        _, roles = resolve_columns(self.model, source, self.target, None, self.columns, fresh)
+        settled = None if self._plan is None else self._plan.fitted_.schema.input_names
+        if settled is not None and not set(settled) <= set(source.names):
+            settled = self._plan = None  # a column is gone
+        columns = self.columns if settled is None else settled
+        _, roles = resolve_columns(self.model, source, self.target, None, columns, fresh)
         only = None if self._plan is None or X is None else _asked(self._plan, X)
         if self._plan is None or self._changed(source, roles, self._plan, only):
             self._plan, self._kinds = self._settle(source, roles), source.first_kinds(roles.columns)

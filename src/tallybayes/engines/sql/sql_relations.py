@@ -68,7 +68,7 @@ class Relations:
         arms = [
             f"SELECT t.{row} AS r, v.b, v.v FROM {source} AS t {join} {table} AS v ON v.j = {j} AND v.c = {code}"
             for j, code in codes
-        ]
+        ] or [f"SELECT t.{row} AS r, 0 AS b, 0 AS v FROM {source} AS t WHERE 1 = 0"]
         return " UNION ALL ".join(arms)
 
     def found(self, source: str, bins: str, lines: Sequence[Line], table: str, cells: str) -> str:
