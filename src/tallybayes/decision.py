@@ -127,7 +127,7 @@ class Losses:
     amount: Floats | None = None
 
     def risk(self, P: Floats) -> Floats:
-        """Tell R(a | x) for each row and answer.
+        """Return R(a | x) for each row and decision.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Losses:
         return np.asarray(found)
 
     def size(self, P: Floats) -> Floats:
-        """Tell the largest Σ_j |λ[a, j]| P(j | x) of each row: rounding is a fraction of it, however small the sum is.
+        """Return the largest Σ_j |λ[a, j]| P(j | x) of each row: rounding is a fraction of it.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Losses:
         return best
 
     def realised(self, answer: Array, truth: NDArray[Any]) -> Floats:
-        """Tell what each row's answer costs, given the class it was.
+        """Return the realised loss of each row's decision, given its class.
 
         Parameters
         ----------

@@ -133,7 +133,7 @@ class RowFiles:
                     yield found if found.schema == schema else found.cast(schema)
 
     def place(self, row: int) -> str:
-        """Tell where a row is.
+        """Return where a row is.
 
         Parameters
         ----------

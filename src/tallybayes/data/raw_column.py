@@ -54,7 +54,7 @@ class RawColumn:
     scale: tuple[float, ...] | None = None
 
     def plain(self) -> list[Any]:
-        """Give the values as Python objects.
+        """Return the values as Python objects.
 
         Returns
         -------

@@ -258,7 +258,7 @@ class Distribution(ABC, Generic[S, P]):
                 raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
 
     def export(self, p: P, context: Context) -> Exported | str:  # noqa: ARG002
-        """Give its parameters as plain JSON values, in one of the forms of docs/model-json.md.
+        """Return its parameters as plain JSON values, in one of the forms of docs/model-json.md.
 
         What they add to log P(x | class) may differ from `score` by a term that all classes share.
 

@@ -191,7 +191,7 @@ class RowSource(ABC):
             yield from self.batches(columns, batch_rows(len(columns)))
 
     def with_model_types(self, model: GenerativeClassifier, roles: ColumnRoles) -> RowSource:  # noqa: ARG002
-        """Give the same rows, read as a fitted model knows its columns; by default as they are.
+        """Return the same rows, read as a fitted model knows its columns; by default as they are.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class RowSource(ABC):
         return self
 
     def with_declared_kinds(self, kinds: Mapping[str, str] | None, target: Sequence[str]) -> RowSource:  # noqa: ARG002
-        """Give the same rows, read as a model's ``schema=`` says; by default as they are.
+        """Return the same rows, read as a model's ``schema=`` says; by default as they are.
 
         Parameters
         ----------

@@ -42,12 +42,12 @@ class AnswerColumns(HasPredictionCol, HasProbabilityCol, HasRawPredictionCol, ML
         return self._set(rawPredictionCol=value)  # type: ignore[attr-defined, no-any-return]
 
     def write(self) -> MLWriter:
-        """Give a writer; ``write().overwrite().save(path)`` replaces what is there."""
+        """Return a writer; ``write().overwrite().save(path)`` replaces what is there."""
         return StageWriter(self)
 
     @classmethod
     def read(cls) -> MLReader:
-        """Give a reader."""
+        """Return a reader."""
         return StageReader(cls)
 
 
@@ -102,7 +102,7 @@ class StageReader(MLReader):  # type: ignore[misc]
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """Give the stage that was saved into a folder."""
+        """Return the stage that was saved into a folder."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         name = f"{self.kind.__module__}.{self.kind.__name__}"
         if metadata["class"] != name:

@@ -51,7 +51,7 @@ class Survey:
         return float(self.key.max()) if len(self.key) >= self.most else 1.0
 
     def add(self, other: Survey) -> Survey:
-        """Give the survey of both sets of rows.
+        """Return the survey of both sets of rows.
 
         Parameters
         ----------

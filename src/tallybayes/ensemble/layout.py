@@ -347,8 +347,8 @@ def is_weak(columns: CountedColumns) -> bool:
     _, _, single, sizes = _coarse(columns)
     value, free, n = _mutual_information(single, sizes)
     used = (n > 0) & ~columns.ignored
-    told = float((n[used] * value[used] - free[used] / 2).sum())
-    return told <= MAX_WEAK_INFORMATION * float(used.sum()) * (columns.K - 1)
+    information = float((n[used] * value[used] - free[used] / 2).sum())
+    return information <= MAX_WEAK_INFORMATION * float(used.sum()) * (columns.K - 1)
 
 
 def information(columns: CountedColumns, batches: Batches) -> Information:

@@ -668,7 +668,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         return found
 
     def predict_log_proba(self, X: object, priors: object = None) -> Floats:
-        """Tell log P(class | x) of each row, normalised in log space.
+        """Return log P(class | x) of each row, normalised in log space.
 
         Parameters
         ----------
@@ -1047,7 +1047,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         return linear.logistic(self)
 
     def coefficients(self) -> dict[Any, dict[str, float]]:
-        """Give the coefficients of `logistic` by name, where the boundaries are linear.
+        """Return the coefficients of `logistic` by name, where the boundaries are linear.
 
         Returns
         -------

@@ -199,7 +199,7 @@ class BayesDecision(Wrapper):
     # --- asking ------------------------------------------------------------------------------------------------
 
     def predict(self, X: object, losses: object = None, amount: object = None, **params: object) -> Array:
-        """Tell the answer of least conditional risk for each row; of equal risks, the first in ``answers_``.
+        """Return the decision of least conditional risk for each row; of equal risks, the first in ``answers_``.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class BayesDecision(Wrapper):
         return np.asarray(self.answers_[self._losses(len(P), losses, amount).chosen(P, self._cost)])
 
     def predict_proba(self, X: object, **params: object) -> Floats:
-        """Tell P(class | x) of each row, as the estimator does.
+        """Return P(class | x) of each row, as the estimator does.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class BayesDecision(Wrapper):
         return self._proba(X, self._routed("predict_proba", params))
 
     def conditional_risk(self, X: object, losses: object = None, amount: object = None, **params: object) -> Floats:
-        """Tell R(a | x), what each answer a is expected to cost, row by row.
+        """Return the conditional risk R(a | x), the expected loss of each decision a, row by row.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class BayesDecision(Wrapper):
         return risk if self._cost is None else np.column_stack([risk, np.full(len(P), float(self._cost))])
 
     def answer_risk(self, X: object, losses: object = None, amount: object = None, **params: object) -> Floats:
-        """Tell the conditional risk of each row's answer: what it is expected to cost.
+        """Return the conditional risk of each row's decision.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class BayesDecision(Wrapper):
     def bayes_risk(
         self, X: object, losses: object = None, amount: object = None, sample_weight: object = None, **params: object
     ) -> float:
-        """Tell the expected loss: the mean of answer_risk. It is true of the world as far as the probabilities are.
+        """Return the expected loss: the mean of answer_risk. It is as reliable as the probabilities are.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class BayesDecision(Wrapper):
     def realised_loss(
         self, X: object, y: object, losses: object = None, amount: object = None, **params: object
     ) -> Floats:
-        """Tell what each row's answer cost, given its true class.
+        """Return the loss of each row's decision, given its true class.
 
         Parameters
         ----------
@@ -346,7 +346,7 @@ class BayesDecision(Wrapper):
         amount: object = None,
         **params: object,
     ) -> float:
-        """Tell minus the mean realised loss: greater is better, as searches for parameters want it.
+        """Return minus the mean realised loss: greater is better, as scikit-learn's searches expect.
 
         With loss=None and no reject it is accuracy − 1.
 
@@ -412,7 +412,7 @@ class BayesDecision(Wrapper):
         return Bunch(fit=params, predict_proba=params)
 
     def get_metadata_routing(self) -> object:
-        """Tell scikit-learn which parameters go on to the methods of the estimator.
+        """Return the metadata routing: which parameters are passed to the methods of the estimator.
 
         Returns
         -------

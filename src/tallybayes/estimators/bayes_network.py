@@ -381,7 +381,7 @@ class BayesNetwork(NetworkClassifier):
             raise OptionError("priors must be None with several targets: how they depend on each other is counted.")
 
     def predict(self, X: object, priors: object = None) -> Array:
-        """Tell the most probable class of each row; with targets, the most probable combination.
+        """Return the most probable class of each row; with targets, the most probable combination.
 
         Parameters
         ----------
@@ -403,7 +403,7 @@ class BayesNetwork(NetworkClassifier):
         return self._outputs.decode(best)
 
     def predict_proba(self, X: object, priors: object = None, given: Mapping[str, object] | None = None) -> Any:
-        """Tell P(class | x) of each row; with targets, P(label | x) of each of them.
+        """Return P(class | x) of each row; with targets, P(label | x) of each of them.
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class BayesNetwork(NetworkClassifier):
         ]
 
     def predict_log_proba(self, X: object, priors: object = None) -> Any:
-        """Tell log P(class | x) of each row; with targets, log P(label | x) of each of them.
+        """Return log P(class | x) of each row; with targets, log P(label | x) of each of them.
 
         Parameters
         ----------
@@ -456,7 +456,7 @@ class BayesNetwork(NetworkClassifier):
             return [np.log(p) for p in self.predict_proba(X)]
 
     def predict_joint_proba(self, X: object, given: Mapping[str, object] | None = None) -> Floats:
-        """Tell P(y₁, y₂, … | x) of each row, for a network with targets.
+        """Return P(y₁, y₂, … | x) of each row, for a network with targets.
 
         Parameters
         ----------
@@ -490,7 +490,7 @@ class BayesNetwork(NetworkClassifier):
         return np.asarray((p / total).reshape(len(p), *outputs.shape))
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Tell the share of rows answered right; with targets, right in all of them.
+        """Return the accuracy; with targets, the share of rows that are right in all of them.
 
         Parameters
         ----------
@@ -583,7 +583,7 @@ class BayesNetwork(NetworkClassifier):
         return named.against(outputs.combinations[int(outputs.codes(columns, rows)[0])])
 
     def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
-        """Tell P(label | row) of one row given as a dict; with targets the labels are tuples.
+        """Return P(label | row) of one row given as a dict; with targets the labels are tuples.
 
         Parameters
         ----------

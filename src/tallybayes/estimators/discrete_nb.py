@@ -351,7 +351,7 @@ class ComplementNB(_Counts):
         return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
 
     def score_samples(self, X: object, priors: object = None) -> Floats:
-        """Tell log p(x) under the multinomial of the same counts: the complement rule itself is not a density.
+        """Return log p(x) under the multinomial of the same counts: the complement rule itself is not a density.
 
         Parameters
         ----------

@@ -319,7 +319,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return int(min(self._max_components(), self.scalings_.shape[1]))
 
     def transform(self, X: object) -> Floats:
-        """Give the rows along the directions that separate the classes best.
+        """Return the rows along the directions that separate the classes best.
 
         A missing value is put where the covariance expects it, given the row's other values.
 
@@ -361,7 +361,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             centred[np.ix_(rows, pattern)] = -found.T
 
     def decision_function(self, X: object) -> Floats:
-        """Tell how far each row is on the side of each class.
+        """Return the decision function of each row: positive on the side of the class.
 
         Parameters
         ----------
@@ -560,7 +560,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         return [turn[:, np.argsort(variance)[::-1]] for variance, turn in self._axes()]
 
     def decision_function(self, X: object) -> Floats:
-        """Tell how far each row is on the side of each class.
+        """Return the decision function of each row: positive on the side of the class.
 
         Parameters
         ----------

@@ -316,7 +316,7 @@ class GaussianDiscriminant(GenerativeClassifier):
     # --- predicting ------------------------------------------------------------------------------------------------
 
     def decision_function(self, X: object) -> Floats:
-        """Tell how far each row is on the side of each class.
+        """Return the decision function of each row: positive on the side of the class.
 
         Parameters
         ----------

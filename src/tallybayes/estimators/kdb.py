@@ -219,7 +219,7 @@ class KDB(LearnedNetwork):
 
     @property
     def selected_(self) -> list[str]:
-        """list of str: the columns that speak for or against a class, by falling information."""
+        """list of str: the selected columns, by decreasing information about the class."""
         self._require_attribute("selected_")
         information: dict[int, float] = {}
         for term in self.fitted_.terms:

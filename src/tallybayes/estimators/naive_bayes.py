@@ -230,7 +230,7 @@ class NaiveBayes(GenerativeClassifier):
         return var_smoothing.in_use(self.var_smoothing, self.fitted_)
 
     def summary(self) -> str:
-        """Tell which distribution each column has and why, and how sure the answers are to be taken.
+        """Describe the model: the distribution of each column and why it was chosen, and the temperature.
 
         Returns
         -------
@@ -243,7 +243,7 @@ class NaiveBayes(GenerativeClassifier):
         >>> print(NaiveBayes("gaussian").fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]).summary())
         4 rows, 1 columns, 2 classes.
         x0: gaussian
-        Columns that say the same are counted twice: where probabilities matter turn on tempered=True.
+        Dependent columns count twice, which makes probabilities overconfident: tempered=True corrects it.
         """
         fitted = self.fitted_
         schema = fitted.schema
@@ -256,7 +256,7 @@ class NaiveBayes(GenerativeClassifier):
             lines.append(f"The log-likelihood counts {self.temperature_:.3g} times (tempered=True){self._loo_text()}.")
         else:
             lines.append(
-                "Columns that say the same are counted twice: where probabilities matter turn on tempered=True."
+                "Dependent columns count twice, which makes probabilities overconfident: tempered=True corrects it."
             )
         return "\n".join(lines)
 

@@ -51,7 +51,7 @@ class Outputs:
             raise ValueError(f"its targets have {self.K} combinations of labels, and it has {K} classes")
 
     def codes(self, columns: Sequence[Array], n: int) -> NDArray[np.int64]:
-        """Tell the class of each row, from one column of labels for each target.
+        """Return the class of each row, from one column of labels for each target.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Outputs:
         return np.ravel_multi_index(each, self.shape)
 
     def decode(self, joint: Array) -> Array:
-        """Give the labels of class numbers.
+        """Return the labels of class numbers.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Outputs:
         ]
 
     def groups(self, wanted: Sequence[Sequence[str]]) -> tuple[tuple[int, ...], ...]:
-        """Tell which classes a column does not tell apart.
+        """Return which classes a column does not tell apart.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Outputs:
         return tuple(out)
 
     def prior(self, weight: Floats, arrows: Sequence[Edge], alpha: float) -> Floats:
-        """Give the prior: as counted, or Π_t P(y_t | parents of t) where arrows are given.
+        """Return the prior: as counted, or Π_t P(y_t | parents of t) where arrows are given.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Outputs:
         return np.asarray((p / p.sum()).ravel())
 
     def given(self, known: Mapping[str, object] | None) -> NDArray[np.bool_]:
-        """Tell which classes agree with the targets that are known.
+        """Return which classes agree with the targets that are known.
 
         Parameters
         ----------

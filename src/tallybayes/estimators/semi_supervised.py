@@ -238,7 +238,7 @@ class SemiSupervised(Wrapper):
     # --- asking ------------------------------------------------------------------------------------------------
 
     def predict(self, X: object, priors: object = None) -> Array:
-        """Tell the most probable class of each row.
+        """Return the most probable class of each row.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class SemiSupervised(Wrapper):
         return np.asarray(self._fitted().predict(X, priors=priors))
 
     def predict_proba(self, X: object, priors: object = None) -> Floats:
-        """Tell P(class | x) of each row.
+        """Return P(class | x) of each row.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class SemiSupervised(Wrapper):
         return self._fitted().predict_proba(X, priors=priors)
 
     def predict_log_proba(self, X: object, priors: object = None) -> Floats:
-        """Tell log P(class | x) of each row.
+        """Return log P(class | x) of each row.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class SemiSupervised(Wrapper):
         return self._fitted().predict_log_proba(X, priors=priors)
 
     def score_samples(self, X: object, priors: object = None) -> Floats:
-        """Tell log p(x): how much a row is like anything seen.
+        """Return log p(x): how likely the row is under the model.
 
         Parameters
         ----------

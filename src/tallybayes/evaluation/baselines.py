@@ -45,7 +45,7 @@ class LargestClass:
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
-        """Give each row the shares of the classes.
+        """Return each row the shares of the classes.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Logistic:
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
-        """Give log P(class | x) of each row.
+        """Return log P(class | x) of each row.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Own:
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
-        """Give log P(class | x) of each row, in the order of the classes.
+        """Return log P(class | x) of each row, in the order of the classes.
 
         Parameters
         ----------

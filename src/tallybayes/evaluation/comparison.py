@@ -57,7 +57,7 @@ class Entry:
     ensemble: bool = False
 
     def to_dict(self) -> dict[str, object]:
-        """Give the line as plain values, as JSON has them.
+        """Return the line as plain values, as JSON has them.
 
         Returns
         -------
@@ -138,7 +138,7 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Give the leaderboard as plain values, as JSON has them.
+        """Return the leaderboard as plain values, as JSON has them.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class Comparison:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give the leaderboard as a frame with one line per model, best log-loss first.
+        """Return the leaderboard as a frame with one line per model, best log-loss first.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Comparison:
         return ComparisonDisplay(self, measure).plot(ax)
 
     def text(self) -> str:
-        """Tell the leaderboard as a table, with the advice below it.
+        """Return the leaderboard as a table, with the advice below it.
 
         Returns
         -------

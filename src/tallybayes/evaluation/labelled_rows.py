@@ -84,7 +84,7 @@ class Evaluation:
         return Evaluation(self.classes, self.scores + other.scores, self.confusion + other.confusion)
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain values, as JSON has them.
+        """Return plain values, as JSON has them.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class Evaluation:
         return {**self.scores.to_dict(), "classes": labels, "confusion": self.confusion.tolist()}
 
     def text(self, most: int = 12) -> str:
-        """Tell the scores and the mistakes in words.
+        """Describe the scores and the mistakes in words.
 
         Parameters
         ----------

@@ -65,7 +65,7 @@ class Prequential:
         return 1e6 * self.seconds / self.n_rows
 
     def frame(self, backend: str | None = None) -> Any:
-        """Give the blocks as a frame.
+        """Return the blocks as a frame.
 
         Parameters
         ----------

@@ -124,7 +124,7 @@ class Scores:
         return Score(float(mean), float(np.sqrt(max(0.0, squares / self.n - mean * mean) / self.n)))
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain numbers.
+        """Return plain numbers.
 
         Returns
         -------

@@ -107,7 +107,7 @@ class Explanation:
     pieces: Callable[[int, int], list[tuple[str, Floats]] | None] | None = None
 
     def words(self, row: int = 0) -> Explanation:
-        """Give the evidence of one row with its texts word by word: every word is a feature.
+        """Return the evidence of one row with its texts word by word: every word is a feature.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Explanation:
         return replace(self, log_likelihood=evidence, names=tuple(names), table=table, index=index, pieces=None)
 
     def cells(self, j: int) -> list[Any]:
-        """Give the values of a feature in all rows.
+        """Return the values of a feature in all rows.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Explanation:
         return self.table.values(j) if j < self.table.d else [None] * len(self)
 
     def against(self, label: object = None) -> Explanation:
-        """Give the same evidence against another class.
+        """Return the same evidence against another class.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class Explanation:
     # --- words -------------------------------------------------------------------------------------------------
 
     def frame(self, backend: str | None = None) -> Any:
-        """Give the evidence as a frame with one line per row, feature and class.
+        """Return the evidence as a frame with one line per row, feature and class.
 
         The prior is a feature too, and so is what belongs to no column.
 
@@ -310,7 +310,7 @@ class Explanation:
         return built
 
     def to_dict(self) -> dict[str, object]:
-        """Give the evidence as plain values, as JSON has them.
+        """Return the evidence as plain values, as JSON has them.
 
         Returns
         -------
@@ -348,7 +348,7 @@ class Explanation:
         return {"classes": labels, "against": plain(self.rival), "rows": rows}
 
     def text(self, row: int = 0, label: object = None, most: int = 5) -> str:
-        """Tell the evidence of one row for one class in words, strongest first.
+        """Describe the evidence of one row for one class in words, strongest first.
 
         ×3 multiplies the odds by 3, ÷3 divides them. weak: less than √10; substantial: less than 10; strong: less than
         10√10; very strong: less than 100; decisive: more (Jeffreys).

@@ -60,7 +60,7 @@ class NoveltyScore:
     drawn: bool  # from the model, not given
 
     def score(self, X: object) -> Floats:
-        """Tell log p(x) of each row: the lower, the stranger.
+        """Return log p(x) of each row: the lower, the more unusual.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class NoveltyScore:
         return found
 
     def p_value(self, X: object) -> Floats:
-        """Tell how often a row like those of the reference is at most as likely as this one.
+        """Return the p-value of each row: the share of reference rows that are at most as likely.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class NoveltyScore:
         return out
 
     def is_novel(self, X: object, significance: float = 0.05) -> NDArray[np.bool_]:
-        """Tell which rows have a p-value of at most the significance level.
+        """Return which rows have a p-value of at most the significance level.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class NoveltyScore:
         return self.p_value(X) <= significance
 
     def threshold(self, significance: float = 0.05) -> float:
-        """Tell below which log p(x) a complete row is novel.
+        """Return the log p(x) below which a complete row is novel.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ MIN_SHOWN_NATS = 5e-7  # nats that are shown
 class FeatureRanking:
     """Result of `explain()` without rows: features by their mutual information with the class, in nats. Print it.
 
-    Each feature by itself: two that say the same are both high. A word of a multinomial model is taken as the question
+    Each feature by itself: two redundant ones are both high. A word of a multinomial model is taken as the question
     whether one word of a text is this one.
 
     Parameters
@@ -49,7 +49,7 @@ class FeatureRanking:
     names, information, error, entropy, container
         As above.
     order : ndarray of shape (n_features,)
-        Positions of the features, the most telling first.
+        Positions of the features, the most informative first.
 
     Examples
     --------
@@ -68,11 +68,11 @@ class FeatureRanking:
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """ndarray of shape (n_features,): positions of the features, the most telling first."""
+        """ndarray of shape (n_features,): positions of the features, the most informative first."""
         return np.argsort(-self.information, kind="stable")
 
     def frame(self, backend: str | None = None) -> Any:
-        """Give the ranking as a frame with one line per feature, the most telling first.
+        """Return the ranking as a frame with one line per feature, the most informative first.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class FeatureRanking:
         )
 
     def text(self, most: int = 10) -> str:
-        """Tell the ranking in words.
+        """Describe the ranking in words.
 
         Parameters
         ----------

@@ -205,7 +205,7 @@ class OnnxGraph:
         return found
 
     def never(self, x: str) -> str:
-        """Tell where a logarithm is −∞: IsInf is for float32 in some runtimes.
+        """Return where a logarithm is −∞: IsInf is for float32 in some runtimes.
 
         Parameters
         ----------

@@ -87,7 +87,7 @@ class Writer:
         )
 
     def array(self, a: Array, where: str, depth: int = 0) -> Json:
-        """Tell an array as the file does: its place among the arrays, or its labels one by one.
+        """Describe an array as the file does: its place among the arrays, or its labels one by one.
 
         Parameters
         ----------

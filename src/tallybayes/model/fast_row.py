@@ -82,7 +82,7 @@ class RowCodes:
         ]
 
     def read(self, row: dict[str, object]) -> Array | None:
-        """Give the packed codes of a row."""
+        """Return the packed codes of a row."""
         none = self._none
         codes, met = [none] * len(self._readers), 0
         for i, (name, points, labels) in enumerate(self._readers):

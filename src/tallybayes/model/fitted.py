@@ -201,7 +201,7 @@ class Fitted:
         return left.emptied(gone) if gone.any() else left
 
     def reclass(self, classes: Array) -> Fitted:
-        """Give the same statistics over another set of classes.
+        """Return the same statistics over another set of classes.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class Fitted:
         return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
 
     def emptied(self, which: Array | None = None) -> Fitted:
-        """Give the same schema, classes and distributions, with no rows: what has been settled, and nothing counted.
+        """Return the same schema, classes and distributions, with no rows: what has been settled, and nothing counted.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class Fitted:
         return replace(both, classes_fixed=self.classes_fixed and other.classes_fixed)
 
     def relevel(self, schema: Schema) -> Fitted:
-        """Give the same counts under a schema that numbers the levels in another order.
+        """Return the same counts under a schema that numbers the levels in another order.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class Fitted:
         return replace(self, schema=schema, terms=tuple(terms), log_prior=None)
 
     def with_terms(self, terms: Sequence[Term]) -> Fitted:
-        """Give the same statistics, to be read with other options.
+        """Return the same statistics, to be read with other options.
 
         Parameters
         ----------

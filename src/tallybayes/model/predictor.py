@@ -150,7 +150,7 @@ class Predictor:
         return self.predict_rows(self.read(X), output, offset)
 
     def offset_for(self, priors: object) -> Floats | None:
-        """Give what the log joint starts from under a prior for one question.
+        """Return what the log joint starts from under a prior for one question.
 
         Parameters
         ----------

@@ -54,7 +54,7 @@ class Rows:
         return self.table.n
 
     def of(self, term: Term) -> Data:
-        """Give what the distribution of a term reads.
+        """Return what the distribution of a term reads.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Rows:
         return self.data[term.columns[0]]
 
     def labelled(self, y: LabelCodes, w: Floats | None) -> Rows:
-        """Give the same rows classes and weights.
+        """Return the same rows classes and weights.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Rows:
         return replace(self, y=y, w=w)
 
     def of_target(self, target: Target) -> Rows:
-        """Give the same rows the classes and weights of a target.
+        """Return the same rows the classes and weights of a target.
 
         Parameters
         ----------

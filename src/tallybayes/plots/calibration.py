@@ -42,7 +42,7 @@ class Curve:
     count: Floats
 
     def interval(self) -> tuple[Floats, Floats]:
-        """Tell Wilson's 95 % interval of how often it came true.
+        """Return Wilson's 95 % interval of the observed frequency.
 
         Returns
         -------

@@ -115,7 +115,7 @@ class Pen:
                 self._write(x, y, 5 * side, names[i], side)
 
     def seen(self, points: Floats) -> Array:
-        """Tell which points are on the sheet.
+        """Return which points are on the sheet.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ class Axis:
         return np.concatenate([[ends[0]], middle, [ends[1]]])
 
     def place(self, column: Array) -> Floats:
-        """Tell where the values of a column lie.
+        """Return where the values of a column lie.
 
         Parameters
         ----------

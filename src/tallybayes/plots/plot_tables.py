@@ -74,7 +74,7 @@ class TableColumns:
         return self
 
     def column(self, name: str) -> Array:
-        """Give the values of a column.
+        """Return the values of a column.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ class Scale:
         return float(np.ptp(finite)) if len(finite) else 0.0
 
     def at(self, number: float) -> float:
-        """Tell the points of a number between those of the grid.
+        """Return the points of a number between those of the grid.
 
         Parameters
         ----------

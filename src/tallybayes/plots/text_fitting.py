@@ -132,7 +132,7 @@ def east_asian_font() -> Iterator[None]:
 
 
 def fit_fonts(artists: Iterable[Any]) -> None:
-    """Give texts that were there before such a font; one warning in a process if none is installed."""
+    """Return texts that were there before such a font; one warning in a process if none is installed."""
     from matplotlib.text import Text
 
     found = {id(t): t for a in artists for t in a.findobj(Text) if EAST_ASIA.search(t.get_text())}

@@ -170,7 +170,7 @@ class Receipt:
         return replace(unsigned, signature=private.sign(unsigned._signed_bytes()).hex())
 
     def covers(self, model: GenerativeClassifier, X: object, y: object, sample_weight: object = None) -> bool:
-        """Tell whether rows are among those removed; needs the key of the hashes.
+        """Return whether rows are among those removed; needs the key of the hashes.
 
         Parameters
         ----------

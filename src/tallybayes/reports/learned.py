@@ -34,10 +34,10 @@ class ReportedModel(Protocol):
         """Rank the columns by what they tell."""
 
     def describe(self, column: int) -> dict[Any, dict[str, float]]:
-        """Tell what each class says of a column."""
+        """Describe a column by class."""
 
     def predict_log_proba(self, X: object) -> Any:
-        """Give log P(class | x) of each row."""
+        """Return log P(class | x) of each row."""
 
 
 def overview(fitted: Fitted, prior: Sequence[float]) -> Markup:
@@ -73,7 +73,7 @@ def ranking_section(ranking: FeatureRanking, names: Sequence[str]) -> Markup:
     more = f" The other {len(ranking.names) - RANKED} have less." if len(ranking.names) > RANKED else ""
     lead = (
         "Mutual information with the class under the model, as a share of the uncertainty about the class (its "
-        f"entropy, {whole:.3g} nats). Each column by itself: two that say the same are both high.{more}"
+        f"entropy, {whole:.3g} nats). Each column by itself: two redundant ones are both high.{more}"
     )
     return tag(
         "section",

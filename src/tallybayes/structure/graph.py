@@ -85,7 +85,7 @@ class Graph:
         return notebook.page(notebook.table(("column", "depends on"), self._lines(), words=(0, 1)))
 
     def dot(self) -> str:
-        """Give the graph in Graphviz's language.
+        """Return the graph in Graphviz's language.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class Graph:
         return "\n".join([*lines, "}"])
 
     def to_networkx(self) -> Any:
-        """Give the graph as one of networkx, with the targets and all columns.
+        """Return the graph as one of networkx, with the targets and all columns.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class Graph:
         return g
 
     def with_targets(self, targets: Mapping[str, Sequence[str]], named: Mapping[Hashable, Sequence[str]]) -> Graph:
-        """Give this graph between columns with the arrows of several targets.
+        """Return this graph between columns with the arrows of several targets.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ class Levels:
         return self
 
     def index(self) -> dict[object, int]:
-        """Give the code of each label.
+        """Return the code of each label.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class Cuts:
         return Levels().extend(range(len(self.points) + 1), declared=True)
 
     def labels(self) -> list[str]:
-        """Tell the intervals in words.
+        """Describe the intervals in words.
 
         Returns
         -------
@@ -341,7 +341,7 @@ class Schema:
         return np.array([values[start:end].sum() for start, end in pairwise([0, *ends])])
 
     def name(self, j: int) -> str:
-        """Tell what a column is called.
+        """Return what a column is called.
 
         Parameters
         ----------

@@ -153,7 +153,7 @@ class Spread:
     varies: Array  # (…, d): columns that are not left out
 
     def mixed(self, own_covariance: float) -> tuple[Array, Array]:
-        """Give w own + (1 − w) shared."""
+        """Return w own + (1 − w) shared."""
         var = own_covariance * self.own + (1 - own_covariance) * self.shared[..., None, :]
         count = np.maximum(self.varies.sum(axis=-1), 1)[..., None, None]
         return var, (var * self.varies[..., None, :]).sum(axis=-1, keepdims=True) / count

@@ -46,28 +46,28 @@ class BlockParams(Record, ABC):
         return len(self.constant)
 
     def factor_of(self, k: int) -> Array:
-        """Give the root of one class."""
+        """Return the root of one class."""
         return np.asarray(self.factor[k if len(self.factor) > 1 else 0])
 
     @abstractmethod
     def precision(self, k: int) -> Array:
-        """Give the inverse covariance of one class."""
+        """Return the inverse covariance of one class."""
 
     @abstractmethod
     def whitener(self, k: int) -> Array:
-        """Give what makes the columns of one class independent."""
+        """Return what makes the columns of one class independent."""
 
     @abstractmethod
     def covariance(self, k: int, columns: Sequence[int]) -> Array:
-        """Give the covariance of some columns in one class."""
+        """Return the covariance of some columns in one class."""
 
     @abstractmethod
     def variances(self) -> Array:
-        """Give the variance of each column in each class."""
+        """Return the variance of each column in each class."""
 
     @abstractmethod
     def coloured(self, noise: Array, k: int) -> Array:
-        """Give normal numbers the covariance of one class."""
+        """Return normal numbers the covariance of one class."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class FullParams(BlockParams):
     """Roots over all columns, 0 for those that never vary."""
 
     def root(self, k: int) -> Array:
-        """Give a root of the covariance of one class."""
+        """Return a root of the covariance of one class."""
         factor = self.factor_of(k)[np.ix_(self.keep, self.keep)]
         lower, _ = scipy.linalg.lapack.dtrtri(factor, lower=1) if len(factor) else (factor, 0)
         return np.tril(lower)
@@ -135,7 +135,7 @@ class WideParams(BlockParams):
     outside: Array  # (K): the variance outside it
 
     def thin(self, columns: Array, k: int) -> tuple[float, Array, Array]:
-        """Give the covariance of a class as a multiple of the identity and few directions."""
+        """Return the covariance of a class as a multiple of the identity and few directions."""
         f = float(self.outside[k])
         lower = np.linalg.inv(self.factor_of(k))
         value, vector = np.linalg.eigh(lower @ lower.T - f * np.eye(len(lower)))

@@ -40,7 +40,7 @@ class BlockStatistics(CentredStatistics, ABC):
 
     @abstractmethod
     def written(self, pooled: bool) -> ScatterStatistics:
-        """Give the statistics with the scatter as matrices."""
+        """Return the statistics with the scatter as matrices."""
 
     @abstractmethod
     def squares(self, pooled: bool) -> Array:
@@ -56,7 +56,7 @@ class BlockStatistics(CentredStatistics, ABC):
         return replace(self, n=n, mean=mean, low=low)
 
     def by_column(self) -> tuple[Array, Array, Array]:
-        """Give the statistics of each column by itself."""
+        """Return the statistics of each column by itself."""
         return np.broadcast_to(self.n[:, None], self.mean.shape).copy(), self.mean, self.low
 
     def seen_columns(self) -> NDArray[np.bool_]:

@@ -259,7 +259,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
         scorer.added(self.scores(data, p))
 
     def scores(self, data: Data, p: BlockParams) -> Array:
-        """Give log p(x | class), the missing coordinates integrated out."""
+        """Return log p(x | class), the missing coordinates integrated out."""
         if isinstance(data, Sparse):
             return np.concatenate([self.scores(block, p) for _, block in data.dense_blocks()] or [np.empty((0, p.K))])
         assert isinstance(data, Numbers)

@@ -181,16 +181,16 @@ class RealTables:
         return key in self._at
 
     def level(self, j: int, parents: Sequence[int]) -> Moments:
-        """Give the moments of one real column beside these parents."""
+        """Return the moments of one real column beside these parents."""
         t, i = self._at[tuple(sorted(parents)), j]
         return self._read(t, parents)[:, i]
 
     def all(self, parents: Sequence[int]) -> Moments:
-        """Give those of all real columns, of a set that is counted beside all of them."""
+        """Return those of all real columns, of a set that is counted beside all of them."""
         return self._read(self._at[tuple(sorted(parents)), 0][0], parents)
 
     def all_chain(self, parents: Sequence[int]) -> list[Moments]:
-        """Give the moments beside no parent, the first, the first two, and so on."""
+        """Return the moments beside no parent, the first, the first two, and so on."""
         return [self.all(parents[:m]) for m in range(len(parents) + 1)]
 
     def _read(self, t: int, parents: Sequence[int]) -> Moments:
@@ -205,7 +205,7 @@ class RealTables:
         return Moments(*map(read, self._moments))
 
     def chain(self, j: int, parents: Sequence[int], group: Sequence[int] | None = None) -> list[Moments]:
-        """Give the moments of one real column beside no parent, the first, the first two, and so on."""
+        """Return the moments of one real column beside no parent, the first, the first two, and so on."""
         levels = [self.level(j, parents[:m]) for m in range(len(parents) + 1)]
         return levels if group is None else [_shared(m, np.asarray(group)) for m in levels]
 

@@ -91,11 +91,11 @@ class CountedSets(Joint[JointStatistics, J]):
     statistics_options = ("order", "extra", "reals", "real_extra")
 
     def tables(self, d: int) -> Tables:
-        """Give the tables of d discrete columns."""
+        """Return the tables of d discrete columns."""
         return tables(d, self.order, self.extra)
 
     def real_sets(self, d: int) -> Sets:
-        """Give the sets of columns beside which real columns are summed."""
+        """Return the sets of columns beside which real columns are summed."""
         return real_sets(d, self.reals, self.order, self.real_extra)
 
     # --- adding ------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class CountedSets(Joint[JointStatistics, J]):
     # --- reading -----------------------------------------------------------------------------------------------
 
     def base(self, s: JointStatistics, context: Context) -> JointParams:
-        """Give what every network reads first.
+        """Return what every network reads first.
 
         How many levels exist, and which; P(x | class) without parents.
         """
@@ -205,7 +205,7 @@ class CountedSets(Joint[JointStatistics, J]):
         return JointParams(**fields_of(self.levels_of(s, context)), joint=s.joint, reals=reals)
 
     def real_tables(self, s: MixedStatistics) -> RealTables:
-        """Give the moments of real columns, by the tables that they are in."""
+        """Return the moments of real columns, by the tables that they are in."""
         return RealTables(self.real_sets(len(s.sizes)), s.moments, s.sizes)
 
     def _plain_reals(self, s: MixedStatistics) -> Reals:
@@ -219,7 +219,7 @@ class CountedSets(Joint[JointStatistics, J]):
         return Reals(moments, mean, var)
 
     def information(self, s: JointStatistics) -> tuple[Floats, Floats]:
-        """Give the information of columns about each other and about the class, in nats."""
+        """Return the information of columns about each other and about the class, in nats."""
         q = len(s.sizes)
         between, with_class = information(self.tables(q), s)
         if not isinstance(s, MixedStatistics):
@@ -229,7 +229,7 @@ class CountedSets(Joint[JointStatistics, J]):
         return every, np.append(with_class, alone)
 
     def chain_terms(self, data: Coded, p: J, order: Sequence[int]) -> Floats:
-        """Give log P(x_j | the columns before it, class), in this order.
+        """Return log P(x_j | the columns before it, class), in this order.
 
         What is impossible is charged to the first to say so.
         """

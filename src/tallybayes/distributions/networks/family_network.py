@@ -147,11 +147,11 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return self.alpha * total
 
     def families(self, d: int, order: Sequence[int] | None = None) -> Families:
-        """Give the families of the discrete columns."""
+        """Return the families of the discrete columns."""
         return families((self.parents or ((),) * d)[:d], order)
 
     def real_parents(self, d: int) -> tuple[tuple[int, ...], ...]:
-        """Give the parents of each real column."""
+        """Return the parents of each real column."""
         return self.parents[d:] or ((),) * self.reals
 
     def estimate(self, s: JointStatistics, context: Context) -> FamilyParams:
@@ -223,7 +223,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     def losses(
         self, p: JointParams, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Floats | None
     ) -> Floats:
-        """Give the leave-one-out log-loss of columns with at most so many parents each."""
+        """Return the leave-one-out log-loss of columns with at most so many parents each."""
         d = len(p.sizes)
         f = self.families(d, [j for j in order if j < d])
         counted = self._counted(p, f)
@@ -333,7 +333,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return p.network.scores(codes, values)
 
     def terms(self, data: Data, p: FamilyParams, K: int) -> Floats:  # noqa: ARG002
-        """Give log P(x_j | the columns before it, class), parents before children.
+        """Return log P(x_j | the columns before it, class), parents before children.
 
         Where no value is missing this is log P(x_j | parents, class) of each family.
         """

@@ -156,10 +156,10 @@ class Joint(Distribution[L, Q]):
 
     @abstractmethod
     def moved(self, s: L, sizes: Sizes, maps: Maps) -> L:
-        """Give the same statistics where columns have other levels."""
+        """Return the same statistics where columns have other levels."""
 
     def sized(self, s: L, sizes: Sizes) -> L:
-        """Give the same statistics with room for more levels."""
+        """Return the same statistics with room for more levels."""
         return s if np.array_equal(s.sizes, sizes) else self.moved(s, sizes, [None] * len(sizes))
 
     def relevel(self, s: L, maps: Sequence[Sequence[int] | None]) -> L:
@@ -184,7 +184,7 @@ class Joint(Distribution[L, Q]):
     # --- reading -----------------------------------------------------------------------------------------------
 
     def levels_of(self, s: L, context: Context) -> LevelParams:
-        """Give what every distribution of combinations reads first."""
+        """Return what every distribution of combinations reads first."""
         K, levels = len(context.class_weight), context.levels[: len(s.sizes)]
         N, exist, log = np.empty(0), list[NDArray[np.bool_]](), np.empty((0, K))
         if len(s.sizes):
@@ -195,13 +195,13 @@ class Joint(Distribution[L, Q]):
         return LevelParams(s.single, s.sizes, context.class_weight, np.maximum(N, 1.0), exist, log)
 
     def room_for(self, s: L, context: Context) -> L:
-        """Give the statistics with room for every level that is declared."""
+        """Return the statistics with room for every level that is declared."""
         levels = context.levels[: len(s.sizes)]
         least = np.array([0 if k is None else 1 + max(k.declared, default=-1) for k in levels], dtype=np.int64)
         return self.sized(s, np.maximum(s.sizes, least))
 
     def real_values(self, data: Coded, span: slice, discrete: int) -> Floats | None:
-        """Give the real columns of some rows; an infinite value is refused."""
+        """Return the real columns of some rows; an infinite value is refused."""
         if data.reals is None:
             return None
         found = data.reals.block(span)
@@ -212,7 +212,7 @@ class Joint(Distribution[L, Q]):
 
     @abstractmethod
     def scores(self, codes: Array, p: Q, values: Floats | None = None) -> Floats:
-        """Give log P(x | class) of packed codes; what is missing is summed out or left out."""
+        """Return log P(x | class) of packed codes; what is missing is summed out or left out."""
 
     def score(self, scorer: _core.Scorer, data: Data, p: Q) -> None:
         assert isinstance(data, Coded)

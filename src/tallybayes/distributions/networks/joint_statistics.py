@@ -74,6 +74,6 @@ class JointParams(LevelParams):
     reals: Reals | None
 
     def counts(self, t: Tables, alpha: float) -> _core.JointCounts:
-        """Give the counts as the kernels read them."""
+        """Return the counts as the kernels read them."""
         counts = (self.single, self.joint, self.class_weight, self.sizes)
         return _core.JointCounts(*counts, t.columns, t.starts, self.N, float(alpha))

@@ -237,7 +237,7 @@ class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
         return np.stack([p.no[:, j], p.yes[:, j]])
 
     def linear(self, p: ThresholdParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:  # noqa: ARG002
-        """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
+        """Return weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
 
         x is 0 or 1, by the threshold.
         """

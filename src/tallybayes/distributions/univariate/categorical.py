@@ -402,7 +402,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         return np.concatenate([levels, p.other[j : j + 1]]) if self.other else levels
 
     def linear(self, p: CategoricalParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:
-        """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
+        """Return weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
 
         Each level counts as a column, 1 where a row has it and else 0.
         """

@@ -173,7 +173,7 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
         return PoissonParams(one_column(p.weight, j), one_column(p.bias, j), one_column(p.rate, j))
 
     def linear(self, p: PoissonParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:  # noqa: ARG002
-        """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
+        """Return weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
 
         The term log x! is the same for all classes, and left out.
         """
@@ -189,7 +189,7 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
         return _core.FastPoisson([c.place for c in columns], s.n, s.sum, per_column(self.alpha, len(columns)))
 
     def export(self, p: PoissonParams, context: Context) -> Exported | str:  # noqa: ARG002
-        """Give its parameters as plain JSON values, in one of the forms that scorers elsewhere know.
+        """Return its parameters as plain JSON values, in one of the forms that scorers elsewhere know.
 
         Without log x!, which all classes share.
 

@@ -70,7 +70,7 @@ class SimpleDistribution(Distribution[Stats, Params]):
 
     @abstractmethod
     def statistics(self, x: Array) -> Sequence[Array]:
-        """Give the functions of x whose weighted sums are all this distribution needs to keep.
+        """Return the functions of x whose weighted sums are all this distribution needs to keep.
 
         Parameters
         ----------

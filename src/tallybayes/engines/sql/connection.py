@@ -53,7 +53,7 @@ class Connection(ABC):
 
     @abstractmethod
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Give all rows of a statement.
+        """Return all rows of a statement.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Connection(ABC):
 
     @abstractmethod
     def batches(self, sql: str, parameters: Sequence[object], rows: int, kinds: dict[str, str]) -> Iterator[pa.Table]:
-        """Give the rows of a statement in batches.
+        """Return the rows of a statement in batches.
 
         Parameters
         ----------

@@ -157,7 +157,7 @@ class LazyBayes(Generic[Model]):
         return source.count_rows(query.empty(), roles, needed)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Tell the most probable class of each row.
+        """Return the most probable class of each row.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class LazyBayes(Generic[Model]):
         return self.model_for(X).predict(_rows(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Tell P(class | x) of each row.
+        """Return P(class | x) of each row.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class LazyBayes(Generic[Model]):
         return self.model_for(X).predict_proba(_rows(X))
 
     def explain(self, X: Any, against: object = None) -> Explanation:
-        """Tell what each column of each row says for or against each class.
+        """Return the evidence of each column of each row for each class.
 
         Parameters
         ----------

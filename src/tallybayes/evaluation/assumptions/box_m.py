@@ -37,7 +37,7 @@ class NullM:
         return self._slope(0.0)
 
     def tail(self, m: float) -> float:
-        """Tell P(M ≥ m).
+        """Return P(M ≥ m).
 
         Parameters
         ----------

@@ -136,7 +136,7 @@ class AssumptionReport:
         return self.independence, self.normality, self.covariances
 
     def frame(self, which: str | None = None, backend: str | None = None) -> Any:
-        """Give the tests as a frame with one line per test.
+        """Return the tests as a frame with one line per test.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class AssumptionReport:
         return build_frame({key: [line[key] for line in lines] for key in keys}, self.container, backend)
 
     def to_dict(self) -> dict[str, object]:
-        """Give the report as plain values, as JSON has them.
+        """Return the report as plain values, as JSON has them.
 
         Returns
         -------
@@ -177,7 +177,7 @@ class AssumptionReport:
         }
 
     def text(self, most: int = 3) -> str:
-        """Tell the verdicts in words, with the strongest deviations of each assumption.
+        """Describe the verdicts in words, with the strongest deviations of each assumption.
 
         Parameters
         ----------

@@ -73,7 +73,7 @@ def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
         ),
         _say(
             f"discriminative_counterpart({model})",
-            "a logistic regression; weighs columns that say the same together, and needs more rows",
+            "a logistic regression; shares the weight among redundant columns, and needs more rows",
         ),
     )
 

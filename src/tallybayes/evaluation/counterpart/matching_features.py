@@ -155,7 +155,7 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _joined(blocks)
 
     def transform(self, X: object) -> Any:
-        """Give the features of rows.
+        """Return the features of rows.
 
         Parameters
         ----------

@@ -73,7 +73,7 @@ class LearningCurves:
     container: str = "numpy"
 
     def mean(self, measure: str = "error") -> Floats:
-        """Tell the mean over the repeats.
+        """Return the mean over the repeats.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class LearningCurves:
         return np.asarray(self._of(measure).mean(axis=2))
 
     def standard_error(self, measure: str = "error") -> Floats:
-        """Tell the standard error of the mean over the repeats. Their splits overlap, so it is somewhat too small.
+        """Return the standard error of the mean over the repeats. Their splits overlap, so it is somewhat too small.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class LearningCurves:
         return _standard_error(self._of(measure))
 
     def lead(self, measure: str = "error") -> tuple[Floats, Floats]:
-        """Tell by how much the first is better at each size, and the standard error of that.
+        """Return by how much the first is better at each size, and the standard error of that.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class LearningCurves:
         return np.asarray(gain.mean(axis=1)), _standard_error(gain)
 
     def winner(self, measure: str = "error") -> NDArray[np.int64]:
-        """Tell which of the two is better at each size, as far as the repeats can tell.
+        """Return which of the two is better at each size, as far as the repeats can tell.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class LearningCurves:
         return np.asarray(ROUNDING * np.abs(self._of(measure)).mean(axis=2).max(axis=0))
 
     def frame(self, backend: str | None = None) -> Any:
-        """Give the curves as a frame with one line per model and size.
+        """Return the curves as a frame with one line per model and size.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class LearningCurves:
         return build_frame(columns, self.container, backend)
 
     def text(self) -> str:
-        """Tell the curves as a table, and who leads where.
+        """Return the curves as a table, with the better model at each size.
 
         Returns
         -------

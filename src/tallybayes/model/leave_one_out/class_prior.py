@@ -18,7 +18,7 @@ class LeftPrior:
     given: Array | None = None  # (K): its logarithm; None: counted
 
     def without(self, y: Array, unit: Array) -> tuple[Array, Array]:
-        """Give the log prior without each row."""
+        """Return the log prior without each row."""
         if self.given is not None:
             return self.given, self.given[y]
         weight = self.weight + self.added
