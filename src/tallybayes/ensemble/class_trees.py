@@ -93,7 +93,7 @@ def average(ensemble: Ensemble, terms: Array, key: Array) -> Array:
     Components after the trees have no chains; their meta-features are filled later.
     """
     trees = ensemble.child < 0
-    features = sum(part.size for part in ensemble.components)
+    features = ensemble.meta_features
     if not trees.any():
         return terms[:features]
     at, end = int(ensemble.chain_feature[trees].min()), int(ensemble.chain_feature.max()) + 1

@@ -195,7 +195,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     @property
     def networks(self) -> int:
         """The number of networks; their chains come first, one for each column."""
-        features = sum(part.size for part in self.components if part.name.endswith("networks"))
+        features = sum(component.size for component in self.components if component.name.endswith("networks"))
         return int((self.chain_feature < features).sum()) // max(1, self.columns)
 
     def sizes_of(self, i: int) -> NDArray[np.int64]:
@@ -225,14 +225,19 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         """The components, in the order of their meta-features."""
         return [Component(*each) for each in self.parts]
 
+    @property
+    def meta_features(self) -> int:
+        """How many meta-features the stack has."""
+        return sum(component.size for component in self.components)
+
     def has(self, name: str) -> bool:
         """Is there such a component?"""
-        return any(part.name == name for part in self.components)
+        return any(component.name == name for component in self.components)
 
     def of(self, name: str, values: Array) -> Array:
         """The values of a component's meta-features, such as its stacking weights."""
-        (part,) = (part for part in self.components if part.name == name)
-        return values[part.first : part.first + part.size]
+        (component,) = (component for component in self.components if component.name == name)
+        return values[component.first : component.first + component.size]
 
     @cached_property
     def normal_scores(self) -> gaussian_copula.NormalScores:

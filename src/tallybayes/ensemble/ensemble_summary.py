@@ -86,18 +86,22 @@ def _stacking(ensemble: Ensemble, p: EnsembleParams) -> str:
     if ensemble.weighting == "none":
         return ""
     if ensemble.weighting == "temperature":
-        return ", a temperature for each part" if p.target_encoding is None else ", a stacking weight for each part"
+        return f", a {'temperature' if p.target_encoding is None else 'stacking weight'} for each component"
     return f", {len(p.weights)} stacking weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases"
 
 
 def _weights(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[str]:
     """The stacking weights, a column of the table in each line: the largest first."""
-    by_column = [part for part in ensemble.components if part.name not in (*SINGLE_FEATURE, "target_encoding")]
+    by_column = [
+        component for component in ensemble.components if component.name not in (*SINGLE_FEATURE, "target_encoding")
+    ]
     lines = []
     if by_column:
-        own = np.stack([ensemble.of(part.name, p.weights)[ensemble.column_group] for part in by_column], axis=1)
+        own = np.stack(
+            [ensemble.of(component.name, p.weights)[ensemble.column_group] for component in by_column], axis=1
+        )
         width = max(8, *(len(name) for name in names[:200]))
-        lines.append(f"{'weight':<{width}}" + "".join(f"{part.name:>18}" for part in by_column))
+        lines.append(f"{'weight':<{width}}" + "".join(f"{component.name:>18}" for component in by_column))
         order = np.argsort(-np.abs(own).sum(axis=1), kind="stable").tolist()
         lines += [f"{names[j]:<{width}}" + "".join(f"{w:>18.3f}" for w in own[j]) for j in order[:MAX_SHOWN]]
         if len(order) > MAX_SHOWN:
@@ -105,5 +109,5 @@ def _weights(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[st
     if ensemble.has("target_encoding"):
         each = zip(ensemble.encoded_column.tolist(), ensemble.of("target_encoding", p.weights), strict=True)
         lines += [f"target_encoding of {names[j]}: {w:.3f}" for j, w in each]
-    whole = [part.name for part in ensemble.components if part.name in SINGLE_FEATURE]
+    whole = [component.name for component in ensemble.components if component.name in SINGLE_FEATURE]
     return lines + [f"{name}: {float(ensemble.of(name, p.weights)[0]):.3f}" for name in whole]

@@ -102,7 +102,7 @@ def _choose_concentrations(
     The meta-features of components without chains are there, and empty.
     """
     n, K = rows.start.shape
-    features = sum(part.size for part in ensemble.components)
+    features = ensemble.meta_features
     require_memory(
         3 * n * K * (features + 1),  # meta-features in single precision, and copies made of them
         f"Stacking {features} meta-features of {n:,} rows in {K:,} classes",
@@ -212,13 +212,13 @@ def _boosting_rows(ensemble: Ensemble, s: EnsembleStatistics, rows: ValidationRo
 
 def _scored_size(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:
     """How many rows of the sample have leave-one-out predictions: as many as memory allows."""
-    features = sum(part.size for part in ensemble.components)
+    features = ensemble.meta_features
     return min(len(s.sample_label), max(200, MAX_META_NUMBERS // ((features + 1) * K)))
 
 
 def _validation_size(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:
     """How many of these choose the stacking weights: as many as time allows."""
-    features = sum(part.size for part in ensemble.components)
+    features = ensemble.meta_features
     by_time = int(MAX_STEP_PRODUCTS / (K * features**2)) if ensemble.weighting == "features" else 0
     return min(_scored_size(ensemble, s, K), STACKING_ROWS, max(TEMPERATURE_ROWS, by_time))
 
@@ -297,7 +297,7 @@ def _smoothing(ensemble: Ensemble, rows: int, concentrations: Floats | None = No
 
 def _chain_features(ensemble: Ensemble) -> _core.ChainOutputs:
     """The meta-feature of each chain; components without chains have some too, and at first every class tree."""
-    features = sum(part.size for part in ensemble.components)
+    features = ensemble.meta_features
     count = max(features, int(ensemble.chain_feature.max(initial=-1)) + 1)
     return _core.ChainOutputs(count, ensemble.chain_feature, ensemble.chain_share)
 
@@ -323,14 +323,14 @@ def _centres(ensemble: Ensemble, terms: Array, rows: ValidationRows) -> Floats:
     y, w, start = rows.y[few], rows.w[few], rows.start[few]
     if ensemble.weighting == "none":  # what is target-encoded is in the bins of the networks, too
         return np.concatenate(
-            [np.full(part.size, float(part.name != "target_encoding")) for part in ensemble.components]
+            [np.full(component.size, float(component.name != "target_encoding")) for component in ensemble.components]
         )
-    shared = [part for part in ensemble.components if part.initial_weight > 0]
-    centre, whole = np.zeros(len(terms)), sum(part.initial_weight for part in shared)
-    for part in shared:
-        own = slice(part.first, part.first + part.size)
+    shared = [component for component in ensemble.components if component.initial_weight > 0]
+    centre, whole = np.zeros(len(terms)), sum(component.initial_weight for component in shared)
+    for component in shared:
+        own = slice(component.first, component.first + component.size)
         total = terms[own, few].sum(axis=0, dtype=np.float64)
-        centre[own] = _temperature(total, start, y, w) * part.initial_weight / whole
+        centre[own] = _temperature(total, start, y, w) * component.initial_weight / whole
     if ensemble.weighting == "temperature" and len(shared) > 1:
         total = np.tensordot(centre, terms[:, few], axes=1)
         centre *= _temperature(total, start, y, w)

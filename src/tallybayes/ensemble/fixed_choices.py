@@ -77,7 +77,7 @@ def of_network(ensemble: Ensemble, chains: slice, groups: int) -> dict[str, Any]
 
 def check(e: Ensemble, s: EnsembleStatistics, K: int) -> None:
     """Raise ValueError if a file's choices do not suit its layout."""
-    features = sum(part.size for part in e.components)
+    features = e.meta_features
     shapes = {
         "fixed_weights": features,
         "fixed_biases": K,

@@ -42,15 +42,19 @@ class NestedHalves(NamedTuple):
 
 def nonnegative(ensemble: Ensemble) -> NDArray[np.bool_]:
     """Which meta-features need weights ≥ 0: all but naive Bayes, which offsets what others say of a column."""
-    free = [part.name == "naive" and part.initial_weight == 0 for part in ensemble.components]
-    return np.concatenate([np.full(part.size, not f) for part, f in zip(ensemble.components, free, strict=True)])
+    free = [component.name == "naive" and component.initial_weight == 0 for component in ensemble.components]
+    return np.concatenate(
+        [np.full(component.size, not f) for component, f in zip(ensemble.components, free, strict=True)]
+    )
 
 
 def group_sizes(ensemble: Ensemble) -> Floats:
     """How many columns share each meta-feature: its ridge is multiplied by that."""
     each = np.bincount(ensemble.column_group).astype(np.float64)
     single = (*SINGLE_FEATURE, "target_encoding")
-    return np.concatenate([np.ones(part.size) if part.name in single else each for part in ensemble.components])
+    return np.concatenate(
+        [np.ones(component.size) if component.name in single else each for component in ensemble.components]
+    )
 
 
 class EstimatedLoss(NamedTuple):
@@ -80,9 +84,9 @@ class Stack(NamedTuple):
 def fit_by_component(ensemble: Ensemble, terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> Stack:
     """One weight for each component, and one for each column of target encoding."""
     spans = [
-        slice(part.first + i, part.first + (i + 1 if part.name == "target_encoding" else part.size))
-        for part in ensemble.components
-        for i in range(part.size if part.name == "target_encoding" else 1)
+        slice(component.first + i, component.first + (i + 1 if component.name == "target_encoding" else component.size))
+        for component in ensemble.components
+        for i in range(component.size if component.name == "target_encoding" else 1)
     ]
     sums = np.stack([terms[span].sum(axis=0, dtype=np.float32) for span in spans])
     first = np.array([centre[span.start] for span in spans])

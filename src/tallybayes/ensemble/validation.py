@@ -53,7 +53,7 @@ def check_layout(e: Ensemble, d: int) -> None:
 
 
 def _check_types(e: Ensemble) -> None:
-    if any(not isinstance(part, tuple) or len(part) != 4 for part in e.parts):
+    if any(not isinstance(component, tuple) or len(component) != 4 for component in e.parts):
         raise ValueError("a component is not a name, a first meta-feature, a size and a share")
     if any(type(first) is not int or type(size) is not int for _, first, size, _ in e.parts):
         raise ValueError("a component has no meta-features")
@@ -62,7 +62,7 @@ def _check_types(e: Ensemble) -> None:
 
 
 def _check_components(e: Ensemble) -> None:
-    names = [part[0] for part in e.parts]
+    names = [component[0] for component in e.parts]
     if names != [name for name in COMPONENT_ORDER if name in names]:
         raise ValueError("its components are not known ones")
     groups, end = int(e.column_group.max()) + 1, 0
@@ -92,7 +92,7 @@ def _check_chains(e: Ensemble, d: int) -> None:
     blocks = with_child // d
     if (e.binning_column[e.child[:with_child]] != np.tile(np.arange(d), blocks)).any():
         raise ValueError("its chains are not of all columns in turn")
-    first = {part.name: part.first for part in e.components}
+    first = {component.name: component.first for component in e.components}
     start = (e.chain_feature[:with_child].astype(np.int64) - np.tile(e.column_group, blocks)).reshape(blocks, d)
     wanted = sorted(at for name, at in first.items() if name not in (*SINGLE_FEATURE, "target_encoding"))
     if (start != start[:, :1]).any() or (np.diff(start[:, 0]) < 0).any() or np.unique(start).tolist() != wanted:

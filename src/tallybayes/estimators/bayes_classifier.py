@@ -277,12 +277,12 @@ class BayesClassifier(GenerativeClassifier):
         if (
             not isinstance(parts, list | tuple)
             or not parts
-            or any(not isinstance(part, str) or part not in PARTS for part in parts)
+            or any(not isinstance(name, str) or name not in PARTS for name in parts)
         ):
             raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(parts)}.")
         if set(parts) == {"boosting"}:
-            raise OptionError("boosting fits the residuals of other parts: name another part too, such as 'networks'.")
-        rows = [part for part in parts if part in ("neighbors", "boosting")]
+            raise OptionError("boosting fits the residuals of other components: name another too, such as 'networks'.")
+        rows = [name for name in parts if name in ("neighbors", "boosting")]
         if rows and memory_of(self) in SUMS:
             raise OptionError(
                 f"{' and '.join(rows)} need rows, and memory={self.memory!r} keeps none: leave them out of parts, or "
@@ -455,7 +455,7 @@ class BayesClassifier(GenerativeClassifier):
 
     @property
     def weights_(self) -> dict[str, Any]:
-        """dict: the stacking weights by part; of 'networks', 'naive', 'target_encoding' and 'text' by column."""
+        """dict: the stacking weights by component; of 'networks', 'naive', 'target_encoding' and 'text' by column."""
         self._require_attribute("weights_")
         terms, schema = self._parameters().terms, self.schema_
         out: dict[str, Any] = {}
@@ -465,16 +465,16 @@ class BayesClassifier(GenerativeClassifier):
         ensemble, columns = terms[0].distribution, terms[0].columns
         if not isinstance(ensemble, Ensemble):
             return out
-        for part in ensemble.components:
-            own = ensemble.of(part.name, terms[0].params.weights)
-            if part.name in SINGLE_FEATURE:
-                out[part.name] = float(own[0])
-            elif part.name == "target_encoding":
+        for component in ensemble.components:
+            own = ensemble.of(component.name, terms[0].params.weights)
+            if component.name in SINGLE_FEATURE:
+                out[component.name] = float(own[0])
+            elif component.name == "target_encoding":
                 names = [schema.name(columns[j]) for j in ensemble.encoded_column.tolist()]
-                out[part.name] = dict(zip(names, own.tolist(), strict=True))
+                out[component.name] = dict(zip(names, own.tolist(), strict=True))
             else:
                 each = sorted(zip(columns, own[ensemble.column_group].tolist(), strict=True))
-                out[part.name] = {schema.name(j): w for j, w in each}
+                out[component.name] = {schema.name(j): w for j, w in each}
         return out
 
     def summary(self) -> str:
