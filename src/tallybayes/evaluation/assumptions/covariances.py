@@ -69,7 +69,7 @@ def equal_covariances(data: Data, significance: float) -> Finding:
 def _of_class(label: object, log_det: float, d: int) -> dict[str, object]:
     """How wide a class is beside the pooled covariance; not a test of its own."""
     per_column = float(np.exp(0.5 * log_det / d))
-    says = f"{per_column:.2g} times as wide as all together, on average over columns"
+    says = f"{per_column:.2g} times the pooled standard deviation, on average over columns"
     size = sizes(np.array([abs(log_det)]), LIMITS)[0]
     line = {"what": f"class {brief(label)}", "effect": log_det, "size": size, "says": says}
     return line | {"statistic": None, "p": None, "p_holm": None}

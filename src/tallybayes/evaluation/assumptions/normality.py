@@ -43,7 +43,7 @@ def _line(what: str, z: Floats) -> dict[str, object]:
     """z: sorted, with mean 0 and variance 1."""
     square, p = anderson_darling(z)
     effect = distance(z)
-    says = f"P off by {effect:.2g}, skewness {skew(z):.2g}, excess kurtosis {kurtosis(z):.2g}"
+    says = f"distance to normal {effect:.2g}, skewness {skew(z):.2g}, excess kurtosis {kurtosis(z):.2g}"
     return {"what": what, "effect": effect, "says": says, "statistic": square, "p": p}
 
 

@@ -13,7 +13,7 @@ def suggestions(
     dependent, odd = independence.verdict == "fails", normality.verdict == "fails"
     unequal = covariances.verdict == "fails"
     found = _simplest(data, dependent, odd, unequal)
-    best = _say("BayesClassifier()", "assumes none of this: a stacked ensemble of networks and other models")
+    best = _say("BayesClassifier()", "makes none of these assumptions: a stacked ensemble of networks and other models")
     return (*found, best)
 
 
@@ -25,14 +25,22 @@ def _simplest(data: Data, dependent: bool, odd: bool, unequal: bool) -> tuple[di
         return _together(data, odd, unequal)
     if odd:
         return (
-            _say("NaiveBayes()", "columns are independent in each class, but not normal: it chooses what each one is"),
-            _say("KernelNB()", "the same by kernel densities alone"),
+            _say(
+                "NaiveBayes()",
+                "columns are independent in each class, but not normal: it selects a distribution for each",
+            ),
+            _say("KernelNB()", "the same, with kernel densities only"),
         )
     if unequal:
-        return (_say("GaussianNB()", "columns are independent and normal in each class, with spreads of their own"),)
+        return (_say("GaussianNB()", "columns are independent and normal in each class, with unequal variances"),)
     return (
-        _say("GaussianNB(variance='shared')", "columns are independent and normal, with one spread for all classes"),
-        _say("LinearDiscriminantAnalysis()", "assumes less, and costs little if there are many more rows than columns"),
+        _say(
+            "GaussianNB(variance='shared')", "columns are independent and normal, with equal variances in all classes"
+        ),
+        _say(
+            "LinearDiscriminantAnalysis()",
+            "needs no independence, and costs little if there are many more rows than columns",
+        ),
     )
 
 
@@ -41,35 +49,33 @@ def _together(data: Data, odd: bool, unequal: bool) -> tuple[dict[str, str], ...
     d, least = data.numeric.shape[1], min(len(r) for r in data.rows)
     few = least < 5 * d
     if unequal and not few:
-        first = _say("QuadraticDiscriminantAnalysis()", "columns go together, in each class in its own way")
+        first = _say("QuadraticDiscriminantAnalysis()", "columns are correlated, differently in each class")
     elif unequal or few:
-        why = "columns go together, in each class in its own way, but a class has few rows for its own covariance"
-        first = _say("RegularizedDiscriminantAnalysis()", why if unequal else "columns go together, and rows are few")
+        why = "columns are correlated, differently in each class, and a class has few rows for a covariance of its own"
+        first = _say(
+            "RegularizedDiscriminantAnalysis()", why if unequal else "columns are correlated, and rows are few"
+        )
     else:
-        first = _say("LinearDiscriminantAnalysis()", "columns go together in the same way in all classes")
+        first = _say("LinearDiscriminantAnalysis()", "columns are correlated, alike in all classes")
     if not odd:
         return (first,)
-    network = _say(
-        "AODE()", "cuts the columns, which are not normal, into intervals, and lets them depend on each other"
-    )
-    why = "a logistic regression; assumes no shape of the columns, some of which are not normal (see learning_curves)"
+    network = _say("AODE()", "discretises the columns, some of which are not normal, and models their dependence")
+    why = "a logistic regression of the same form; assumes no normality (compare the two with learning_curves)"
     return first, network, _say(f"discriminative_counterpart({first['model']})", why)
 
 
 def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
     model = "NaiveBayes()"
-    shape = "chooses how each number is distributed, as some are not normal" if odd else "columns of several kinds"
+    shape = "selects a distribution for each number, as some are not normal" if odd else "columns of several kinds"
     if not dependent:
-        return (_say(model, f"{shape}; nothing speaks against independence given the class"),)
+        return (_say(model, f"{shape}; independence given the class is not rejected"),)
     return (
-        _say(
-            "AODE()", "columns depend on each other: averages over what each of them may depend on; nothing to choose"
-        ),
-        _say("KDB()", "the same for larger tables: finds out how many parents of a column the rows can bear"),
+        _say("AODE()", "columns are dependent: an average of one-dependence estimators; nothing to choose"),
+        _say("KDB()", "the same for larger tables: chooses the number of parents of a column"),
         _say(
             model,
-            f"{shape}. Columns depend on each other: its answers may be good, its probabilities too sure. Where they "
-            "matter turn on tempered=True",
+            f"{shape}. Columns are dependent: predictions may be good, but probabilities are overconfident; "
+            "tempered=True corrects them",
         ),
         _say(
             f"discriminative_counterpart({model})",
