@@ -40,6 +40,64 @@ class TreeDepth {
   double usual_ = 0, deeper_ = 0;
 };
 
+// Rows and their predictions. Arrays of `padded` are (classes, padded) or (padded); next: with the tree that is tried.
+struct ScoredRows {
+  std::size_t padded = 0, classes = 0;
+  std::vector<std::uint32_t> y;
+  std::vector<double> self_weight;  // what a leaf is without when it scores the row
+  std::vector<std::uint16_t> node;
+  AlignedArray joint, next_joint, probability, next_probability, observed, expected, loss, next_loss;
+  AlignedArray own;  // y as doubles
+
+  // self_weight gets the rows to spare.
+  void resize(std::size_t K) {
+    classes = K;
+    padded = (y.size() + kBoostingLanes - 1) / kBoostingLanes * kBoostingLanes;
+    for (AlignedArray* each : {&joint, &next_joint, &probability, &next_probability, &observed, &expected})
+      *each = AlignedArray(K * padded);
+    for (AlignedArray* each : {&loss, &next_loss, &own}) *each = AlignedArray(padded);
+    std::fill_n(own.data(), padded, 0.0);
+    std::copy(y.begin(), y.end(), own.data());
+    std::fill_n(joint.data(), K * padded, 0.0);
+    std::fill_n(probability.data(), K * padded, 0.0);
+    std::fill_n(observed.data(), K * padded, 1.0);
+    std::fill_n(expected.data(), K * padded, 1.0);
+    node.assign(padded, 0);
+    self_weight.resize(padded);
+  }
+
+  // n, e: of each node, all of which are 0 at first.
+  void update(const double* n, const double* e, const BoostingOptions& options) {
+    if (classes == 2) {
+      TB_CALL(paired_rows, PairedRows{padded, node.data(), own.data(), self_weight.data(), n, e, options.pseudo_count,
+                                      options.learning_rate, joint.data(), probability.data(), next_joint.data(),
+                                      next_probability.data(), next_loss.data()});
+      return;
+    }
+    for (std::size_t c = 0; c < classes; ++c) {
+      TB_CALL(leaf_ratios, node.data(), y.data(), self_weight.data(), probability.data() + c * padded, y.size(),
+              classes, c, n, e, options.pseudo_count, observed.data() + c * padded, expected.data() + c * padded);
+    }
+    const BoostedRows rows{padded,
+                           classes,
+                           joint.data(),
+                           observed.data(),
+                           expected.data(),
+                           own.data(),
+                           options.learning_rate,
+                           next_joint.data(),
+                           next_probability.data(),
+                           next_loss.data()};
+    TB_CALL(boost_rows, rows);
+  }
+
+  void accept() {
+    std::swap(joint, next_joint);
+    std::swap(probability, next_probability);
+    std::swap(loss, next_loss);
+  }
+};
+
 class BoostingSearch {
  public:
   BoostingSearch(const BoostingData& p, const BoostingOptions& s)
@@ -57,26 +115,21 @@ class BoostingSearch {
       if (p.y[r] < 0 || p.w[r] == 0.0) continue;
       row_.push_back(static_cast<std::uint32_t>(r));
       key_.push_back(p.key[r]);
-      y_.push_back(static_cast<std::uint32_t>(p.y[r]));
+      rows_.y.push_back(static_cast<std::uint32_t>(p.y[r]));
       w_.push_back(p.w[r]);
       const bool judges = fraction(splitmix64(p.key[r] ^ kValidationSalt)) < s.validation_share;
       is_validation_.push_back(judges);
+      if (judges) judge_.push_back(static_cast<std::uint32_t>(w_.size() - 1));
       count_weight_.push_back(judges ? 0.0 : p.w[r]);
-      self_weight_.push_back(judges ? 0.0 : own_share(p.w[r]));
+      rows_.self_weight.push_back(own_share(p.w[r]));
       scale_ = std::min(scale_, 1.0 / p.w[r]);
     }
-    padded_rows_ = (row_.size() + kBoostingLanes - 1) / kBoostingLanes * kBoostingLanes;
-    for (AlignedArray* each : {&joint_, &next_joint_, &probability_, &next_probability_, &observed_, &expected_})
-      *each = AlignedArray(K_ * padded_rows_);
-    for (AlignedArray* each : {&loss_, &next_loss_, &class_, &holdout_weight_}) *each = AlignedArray(padded_rows_);
-    for (AlignedArray* each : {&class_, &holdout_weight_}) std::fill_n(each->data(), padded_rows_, 0.0);
-    std::copy(y_.begin(), y_.end(), class_.data());
-    std::fill_n(joint_.data(), K_ * padded_rows_, 0.0);
-    std::fill_n(probability_.data(), K_ * padded_rows_, 0.0);
-    std::fill_n(observed_.data(), K_ * padded_rows_, 1.0);
-    std::fill_n(expected_.data(), K_ * padded_rows_, 1.0);
-    for (std::size_t i = 0; i < row_.size() && s.validation_share > 0; ++i)
-      holdout_total_ += holdout_weight_.data()[i] = w_[i] - count_weight_[i];
+    rows_.resize(K_);
+    for (const std::uint32_t i : judge_) judges_.y.push_back(rows_.y[i]);
+    judges_.resize(K_);  // they have no part in the leaves
+    holdout_weight_ = AlignedArray(s.validation_share > 0 ? judges_.padded : rows_.padded);
+    std::fill_n(holdout_weight_.data(), holdout_weight_.size(), 0.0);
+    for (std::size_t k = 0; k < judge_.size(); ++k) holdout_total_ += holdout_weight_.data()[k] = w_[judge_[k]];
     bins_ = p.bin;
     if (row_.size() < p.rows) {
       bin_.resize(p.columns * row_.size());
@@ -85,8 +138,6 @@ class BoostingSearch {
     for (std::size_t j = 0; j < p.columns && !bin_.empty(); ++j) {
       for (std::size_t i = 0; i < row_.size(); ++i) bin_[j * row_.size() + i] = p.bin[j * p.rows + row_[i]];
     }
-    node_.resize(padded_rows_);
-    self_weight_.resize(padded_rows_);
     missing_.resize(row_.size());
     in_sample_.resize(row_.size());
     gradient_ = Aligned<float>((std::min(s.rows, row_.size() / 2) + 1) * 2 * padded_gradients_);
@@ -103,7 +154,7 @@ class BoostingSearch {
     for (std::size_t t = 0; t < options_.max_tries && failed < patience(out.trees.size()); ++t) {
       ObliviousTree one = grow(t, depth_.of(t));
       double gain = 0;
-      if (!one.column.empty()) gain = evaluate(one);
+      if (!one.column.empty()) gain = gain_of(one);
       if (!(gain > 0.0) || !(gain > least_gain(gain))) {
         ++failed;
         depth_.add(t, 0.0);
@@ -112,8 +163,8 @@ class BoostingSearch {
       failed = 0;
       depth_.add(t, gain);
       out.gain += gain;
-      out.trees.push_back(std::move(one));
       accept();
+      out.trees.push_back(std::move(one));
     }
     if (options_.validation_share > 0) refit(out.trees);
     return out;
@@ -129,31 +180,63 @@ class BoostingSearch {
   // The rows as the other model predicts them.
   void start() {
     for (std::size_t i = 0; i < row_.size(); ++i) {
-      for (std::size_t c = 0; c < K_; ++c) joint_.data()[c * padded_rows_ + i] = data_.joint[row_[i] * K_ + c];
+      for (std::size_t c = 0; c < K_; ++c) rows_.joint.data()[c * rows_.padded + i] = data_.joint[row_[i] * K_ + c];
     }
-    std::fill(node_.begin(), node_.end(), std::uint16_t{0});
+    for (std::size_t k = 0; k < judge_.size(); ++k) {
+      for (std::size_t c = 0; c < K_; ++c)
+        judges_.joint.data()[c * judges_.padded + k] = data_.joint[row_[judge_[k]] * K_ + c];
+    }
     const std::vector<double> none(K_, 0.0);
-    update_rows(none.data(), none.data());
-    accept();
+    for (ScoredRows* each : {&rows_, &judges_}) {
+      std::fill(each->node.begin(), each->node.end(), std::uint16_t{0});
+      each->update(none.data(), none.data(), options_);
+      each->accept();
+    }
   }
 
   // The same cuts, with the values of all rows.
   void refit(std::vector<ObliviousTree>& trees) {
     count_weight_ = w_;
-    for (std::size_t i = 0; i < row_.size(); ++i) self_weight_[i] = own_share(w_[i]);
+    judge_.clear();
+    judges_ = ScoredRows{};
     start();
     for (ObliviousTree& one : trees) {
-      evaluate(one);
-      accept();
+      fill_leaves(one);
+      rows_.update(observed_.data(), expected_.data(), options_);
+      rows_.accept();
     }
+  }
+
+  bool validates() const { return options_.validation_share > 0; }
+  const ScoredRows& holdout() const { return validates() ? judges_ : rows_; }
+
+  // Fills the values of the leaves, scores the rows that judge and returns by how much their mean log-loss falls.
+  // Where a share of the rows judges, the others are scored if the tree is kept.
+  double gain_of(ObliviousTree& one) {
+    fill_leaves(one);
+    for (std::size_t k = 0; k < judge_.size(); ++k) judges_.node[k] = rows_.node[judge_[k]];
+    (validates() ? judges_ : rows_).update(observed_.data(), expected_.data(), options_);
+    const ScoredRows& judges = holdout();
+    return holdout_total_ > 0 ? TB_CALL(loss_reduction, judges.loss.data(), judges.next_loss.data(),
+                                        holdout_weight_.data(), judges.padded) /
+                                    holdout_total_
+                              : 0.0;
+  }
+
+  void accept() {
+    if (validates()) {
+      judges_.accept();
+      rows_.update(observed_.data(), expected_.data(), options_);
+    }
+    rows_.accept();
   }
 
   // The same rows judge all trees: what they gain by chance would add up.
   double least_gain(double mean) const {
-    if (options_.validation_share == 0) return 0.0;
+    if (!validates()) return 0.0;
     double sum = 0;
-    for (std::size_t i = 0; i < row_.size(); ++i) {
-      const double each = holdout_weight_.data()[i] * (loss_.data()[i] - next_loss_.data()[i] - mean);
+    for (std::size_t k = 0; k < judge_.size(); ++k) {
+      const double each = holdout_weight_.data()[k] * (judges_.loss.data()[k] - judges_.next_loss.data()[k] - mean);
       sum += each * each;
     }
     return kStandardErrors * std::sqrt(sum) / holdout_total_;
@@ -229,12 +312,12 @@ class BoostingSearch {
     std::size_t count = 0;
     std::uint32_t* some = sampled_.data();
     if (K_ == 2) {
-      const double* share = probability_.data() + padded_rows_;
+      const double* share = rows_.probability.data() + rows_.padded;
       float* gradient = gradient_.data();
       for (std::size_t q = 0; q < sampled_.size(); ++q) {
         const std::uint32_t i = some[q];
         const double w = scale_ * w_[i], p = share[i];
-        const auto g = static_cast<float>(w * (class_.data()[i] - p));
+        const auto g = static_cast<float>(w * (rows_.own.data()[i] - p));
         gradient[2 * count] = g;
         gradient[2 * count + 1] = static_cast<float>(w * p * (1 - p));
         some[count] = i;
@@ -249,8 +332,8 @@ class BoostingSearch {
       float* gradient = gradient_.data() + 2 * count * padded_gradients_;
       float most = 0;
       for (std::size_t c = 0; c < gradients_; ++c) {
-        const double p = probability_.data()[c * padded_rows_ + i];
-        const auto g = static_cast<float>(w * ((y_[i] == c ? 1.0 : 0.0) - p));
+        const double p = rows_.probability.data()[c * rows_.padded + i];
+        const auto g = static_cast<float>(w * ((rows_.y[i] == c ? 1.0 : 0.0) - p));
         gradient[is_interleaved_ ? 2 * c : c] = g;
         gradient[is_interleaved_ ? 2 * c + 1 : padded_gradients_ + c] = static_cast<float>(w * p * (1 - p));
         most = std::max(most, std::abs(g));
@@ -354,18 +437,19 @@ class BoostingSearch {
 
   // --- its values ---
 
-  // Fills the values of the leaves, updates all rows, each leave-one-out, and returns by how much the mean log-loss of
-  // the judging rows falls.
-  double evaluate(ObliviousTree& one) {
+  // The leaf of each row, observed_ and expected_ of each node, and the values of the leaves.
+  void fill_leaves(ObliviousTree& one) {
     const std::size_t cuts = one.column.size(), nodes = (std::size_t{2} << cuts) - 1;
-    std::fill(node_.begin(), node_.end(), std::uint16_t{0});
+    std::fill(rows_.node.begin(), rows_.node.end(), std::uint16_t{0});
     std::fill(missing_.begin(), missing_.end(), std::uint8_t{0});
     for (std::size_t l = 0; l < cuts; ++l) {  // the nodes below node v are 2 v + 1 and 2 v + 2
       const auto column = static_cast<std::size_t>(one.column[l]);
       TB_CALL(descend_rows, bins_of(column), row_.size(), data_.ordered[column], static_cast<std::uint8_t>(one.cut[l]),
-              missing_.data(), node_.data());
+              missing_.data(), rows_.node.data());
     }
-    std::vector<double> n(nodes * K_, 0.0), e(nodes * K_, 0.0);
+    std::vector<double>&n = observed_, &e = expected_;
+    n.assign(nodes * K_, 0.0);
+    e.assign(nodes * K_, 0.0);
     count_nodes(nodes, n.data(), e.data());
     for (std::size_t v = nodes; v-- > 1;) {
       for (std::size_t c = 0; c < K_; ++c) {
@@ -376,11 +460,6 @@ class BoostingSearch {
     one.value.assign(nodes * K_, 0.0);
     for (std::size_t k = K_; k < nodes * K_; ++k)
       one.value[k] = options_.learning_rate * std::log((n[k] + options_.pseudo_count) / (e[k] + options_.pseudo_count));
-    update_rows(n.data(), e.data());
-    return holdout_total_ > 0
-               ? TB_CALL(loss_reduction, loss_.data(), next_loss_.data(), holdout_weight_.data(), padded_rows_) /
-                     holdout_total_
-               : 0.0;
   }
 
   // Weight of each node's rows, observed and expected. Four partial sums of each: additions to one would wait for each
@@ -392,52 +471,21 @@ class BoostingSearch {
     std::vector<double>& sum = lane_sums_;
     if (K_ == 2) {
       sum.assign(16 * nodes, 0.0);
-      TB_CALL(paired_counts, node_.data(), y_.data(), count_weight_.data(), probability_.data(), padded_rows_,
-              row_.size(), sum.data());
+      TB_CALL(paired_counts, rows_.node.data(), rows_.y.data(), count_weight_.data(), rows_.probability.data(),
+              rows_.padded, row_.size(), sum.data());
       for (std::size_t k = 0; k < 2 * nodes; ++k) {
         n[k] = all(&sum[k / 2 * 16 + k % 2], 4);
         e[k] = all(&sum[k / 2 * 16 + k % 2 + 2], 4);
       }
       return;
     }
-    for (std::size_t i = 0; i < row_.size(); ++i) n[node_[i] * K_ + y_[i]] += count_weight_[i];
+    for (std::size_t i = 0; i < row_.size(); ++i) n[rows_.node[i] * K_ + rows_.y[i]] += count_weight_[i];
     for (std::size_t c = 0; c < K_; ++c) {
-      const double* share = probability_.data() + c * padded_rows_;
+      const double* share = rows_.probability.data() + c * rows_.padded;
       sum.assign(4 * nodes, 0.0);
-      for (std::size_t i = 0; i < row_.size(); ++i) sum[4 * node_[i] + i % 4] += count_weight_[i] * share[i];
+      for (std::size_t i = 0; i < row_.size(); ++i) sum[4 * rows_.node[i] + i % 4] += count_weight_[i] * share[i];
       for (std::size_t v = 0; v < nodes; ++v) e[v * K_ + c] = all(&sum[4 * v], 1);
     }
-  }
-
-  // n, e: of each node, all of which are 0 at first.
-  void update_rows(const double* n, const double* e) {
-    if (K_ == 2) {
-      TB_CALL(paired_rows, PairedRows{padded_rows_, node_.data(), class_.data(), self_weight_.data(), n, e,
-                                      options_.pseudo_count, options_.learning_rate, joint_.data(), probability_.data(),
-                                      next_joint_.data(), next_probability_.data(), next_loss_.data()});
-      return;
-    }
-    for (std::size_t c = 0; c < K_; ++c) {
-      TB_CALL(leaf_ratios, node_.data(), y_.data(), self_weight_.data(), probability_.data() + c * padded_rows_,
-              row_.size(), K_, c, n, e, options_.pseudo_count, observed_.data() + c * padded_rows_,
-              expected_.data() + c * padded_rows_);
-    }
-    const BoostedRows rows{padded_rows_,
-                           K_,
-                           joint_.data(),
-                           observed_.data(),
-                           expected_.data(),
-                           class_.data(),
-                           options_.learning_rate,
-                           next_joint_.data(),
-                           next_probability_.data(),
-                           next_loss_.data()};
-    TB_CALL(boost_rows, rows);
-  }
-  void accept() {
-    std::swap(joint_, next_joint_);
-    std::swap(probability_, next_probability_);
-    std::swap(loss_, next_loss_);
   }
 
   const BoostingData& data_;
@@ -449,18 +497,18 @@ class BoostingSearch {
   double scale_ = 1;                     // of gradients, so that weights of any size fit a float
   std::vector<Aligned<float>> scratch_;  // of each thread
 
-  // Rows that take part. Arrays of padded_rows_ are (classes, padded_rows_) or (padded_rows_).
-  std::vector<std::uint32_t> row_, y_;
+  // Rows that take part.
+  std::vector<std::uint32_t> row_;
   std::vector<std::uint64_t> key_;
-  std::vector<double> w_, self_weight_, lane_sums_;
+  std::vector<double> w_, lane_sums_;
   std::vector<double> count_weight_;  // 0 for validation rows
   std::vector<std::uint8_t> is_validation_;
-  std::size_t padded_rows_ = 0;
-  AlignedArray joint_, next_joint_, probability_, next_probability_, observed_, expected_, loss_, next_loss_;
-  AlignedArray class_;           // y_ as doubles
-  AlignedArray holdout_weight_;  // 0 for rows that do not judge
+  ScoredRows rows_;                          // all of them
+  ScoredRows judges_;                        // a copy of the validation rows …
+  std::vector<std::uint32_t> judge_;         // … which they are
+  std::vector<double> observed_, expected_;  // (nodes, classes): the rows of the tree that is tried
+  AlignedArray holdout_weight_;              // of the rows that judge; 0 for others
   double holdout_total_ = 0;
-  std::vector<std::uint16_t> node_;
   std::vector<std::uint8_t> missing_;  // a bin was missing: the row left the tree
   std::vector<std::uint8_t> bin_;      // (columns, rows), unless those of the data
   const std::uint8_t* bins_ = nullptr;
