@@ -54,28 +54,36 @@ TB_INLINE FloatW the_others(FloatW a, FloatW b, std::index_sequence<k...>) {
   return __builtin_shufflevector(a, b, (2 * k + 1)...);
 }
 
-// The rows of cell u by their bins.
-template <std::size_t side, std::size_t slots, std::size_t columns>
+// The rows of cell u by their bins, in turn to `copies` of the sums: where bins are few, a row often has the bin of the
+// row before, whose addition it would wait for.
+template <std::size_t side, std::size_t slots, std::size_t columns, std::size_t copies>
 TB_INLINE void gather(const TreeCells& t, const PairedColumns& c, std::size_t u) {
   constexpr std::size_t lanes = less_of(kLanes, 2 * side);
-  for (std::size_t i = 0, end = 2 * side * c.bins; i < end; i += lanes) put(c.sum + i, typename Lanes<lanes>::Float{});
+  using V = typename Lanes<lanes>::Float;
+  const std::size_t room = paired_copy(c.bins, side), used = 2 * side * c.bins;
+  for (std::size_t k = 0; k < copies; ++k)
+    for (std::size_t i = 0; i < used; i += lanes) put(c.sum + k * room + i, V{});
   constexpr std::size_t some = less_of(kLanes, 2 * slots);
   using Some = typename Lanes<some>::Float;
   float* sum = c.sum;
   const float* gradient = t.gradient;
   const std::uint16_t* places = c.place;
-  const std::uint32_t* end = t.order + t.start[u + 1];
-  for (const std::uint32_t* row = t.order + t.start[u]; row < end; ++row) {
-    const std::size_t q = *row;
+  const auto add_row = [=](std::size_t q, float* copy) {
     const std::uint16_t* place = places + q * (side / slots);
     for (std::size_t e = 0; e < 2 * slots; e += some) {
       const Some add = at<Some>(gradient + 2 * slots * q + e);
       for (std::size_t j = 0; j < columns; ++j) {
-        float* to = sum + place[j] + 2 * slots * j + e;
+        float* to = copy + place[j] + 2 * slots * j + e;
         put(to, at<Some>(to) + add);
       }
     }
-  }
+  };
+  const std::uint32_t *row = t.order + t.start[u], *end = t.order + t.start[u + 1];
+  for (; row + copies <= end; row += copies)
+    for (std::size_t k = 0; k < copies; ++k) add_row(row[k], sum + k * room);
+  for (; row < end; ++row) add_row(*row, sum);
+  for (std::size_t k = 1; k < copies; ++k)
+    for (std::size_t i = 0; i < used; i += lanes) put(sum + i, at<V>(sum + i) + at<V>(sum + k * room + i));
 }
 
 // Up to each bin, or of it alone, in the place of the sums; and whole, (2, columns side by side), of all.
@@ -186,7 +194,10 @@ void cuts_of(const TreeCells& t, PairedColumns& c) {
   for (std::size_t u = 0; u < t.cells; ++u) {
     if (t.start[u] == t.start[u + 1]) continue;
     float whole[2 * side];
-    gather<side, slots, columns>(t, c, u);
+    if (c.bins <= kFewBins)
+      gather<side, slots, columns, kCopies>(t, c, u);
+    else
+      gather<side, slots, columns, 1>(t, c, u);
     add_up<side>(c, whole);
     score_bins<side>(c, whole, t.ridge);
   }

@@ -40,7 +40,11 @@ static constexpr std::size_t paired_side(std::size_t slots, std::size_t left) {
 
 // Some bins to spare: behind them the rows that take no part, and what fills a vector.
 static constexpr std::size_t paired_scores(std::size_t bins, std::size_t side) { return (bins + 4) * side; }
-static constexpr std::size_t paired_sums(std::size_t bins, std::size_t side) { return 2 * paired_scores(bins, side); }
+static constexpr std::size_t paired_copy(std::size_t bins, std::size_t side) { return 2 * paired_scores(bins, side); }
+constexpr std::size_t kFewBins = 16, kCopies = 4;  // up to so many bins have several copies of the sums
+static constexpr std::size_t paired_sums(std::size_t bins, std::size_t side) {
+  return (bins <= kFewBins ? kCopies : 1) * paired_copy(bins, side);
+}
 
 // Where the sums of a bin begin.
 static constexpr std::uint16_t paired_place(std::size_t bin, std::size_t side) {
