@@ -11,7 +11,7 @@ using namespace tb;
 
 namespace {
 
-BoostedTrees boosted(std::size_t n, std::size_t classes, std::size_t depth, bool noise) {
+BoostedTrees boosted(std::size_t n, std::size_t classes, std::size_t depth, bool noise, double validation = 0) {
   std::mt19937 random(static_cast<unsigned>(n + classes));
   const std::vector<std::int32_t> bins{255, 1, 4, 2, 30};
   constexpr std::size_t columns = 5;
@@ -33,7 +33,7 @@ BoostedTrees boosted(std::size_t n, std::size_t classes, std::size_t depth, bool
   for (double& x : joint) x = static_cast<double>(random() % 100) / 50 - 1;
   return fit_boosting(
       {n, classes, columns, bin.data(), bins.data(), ordered, y.data(), w.data(), joint.data(), key.data()},
-      {20, 5, depth, 3, 500, 1, 0.3, 1.0, 1.0, 0.5});
+      {20, 5, depth, 3, 500, 1, 0.3, 1.0, 1.0, 0.5, 1.0, 0.0, depth, validation});
 }
 
 }  // namespace
@@ -42,12 +42,14 @@ TEST(boosting_of_any_rows) {
   for (const std::size_t n : {0, 1, 2, 7, 8, 33, 700}) {
     for (const std::size_t classes : {1, 2, 5, 9, 20}) {
       for (const std::size_t depth : {1, 6, 15}) {
-        const BoostedTrees all = boosted(n, classes, depth, false);
-        CHECK(all.gain >= 0);
-        for (const ObliviousTree& one : all.trees) {
-          CHECK(!one.column.empty() && one.column.size() <= depth && one.cut.size() == one.column.size());
-          CHECK(one.value.size() == ((std::size_t{2} << one.column.size()) - 1) * classes);
-          for (const double v : one.value) CHECK(std::isfinite(v));
+        for (const double validation : {0.0, 0.3}) {
+          const BoostedTrees all = boosted(n, classes, depth, false, validation);
+          CHECK(all.gain >= 0);
+          for (const ObliviousTree& one : all.trees) {
+            CHECK(!one.column.empty() && one.column.size() <= depth && one.cut.size() == one.column.size());
+            CHECK(one.value.size() == ((std::size_t{2} << one.column.size()) - 1) * classes);
+            for (const double v : one.value) CHECK(std::isfinite(v));
+          }
         }
       }
     }
@@ -58,4 +60,7 @@ TEST(a_rule_is_boosted_more_than_noise) {
   const BoostedTrees rule = boosted(3000, 2, 6, false), noise = boosted(3000, 2, 6, true);
   CHECK(rule.trees.size() > 5);
   CHECK(rule.gain > 2 * noise.gain);
+  const BoostedTrees judged = boosted(3000, 2, 6, false, 0.3), fooled = boosted(3000, 2, 6, true, 0.3);
+  CHECK(judged.trees.size() > 5);
+  CHECK(judged.gain > 2 * fooled.gain);
 }

@@ -353,12 +353,14 @@ def test_many_rows_are_searched_less_often_with_more_patience_and_depth(monkeypa
 
     monkeypatch.setattr(boosting._core, "fit_boosting", spied)
     monkeypatch.setattr(boosting, "MANY_ROWS", 8500)  # half as many take half as long
-    for n, runs, patience, depth in ((1100, 6, 5, 6), (3000, 5, 5, 6), (8000, 2, 9, 6), (9000, 1, 12, 12)):
+    for n, runs, patience, depth, tries in (
+        (1100, 6, 5, 6, 300), (3000, 5, 5, 6, 300), (8000, 2, 9, 6, 300), (9000, 1, 12, 12, 500)
+    ):  # fmt: skip
         sizes.clear()
         X, y = pairs(n)
         X = np.column_stack([X, np.random.default_rng(0).random(n)])  # no two rows are alike
         tb.BayesClassifier(members=2, parts=("networks", "boosting")).fit(X, y)
-        assert {(size.patience, size.max_depth) for size in sizes} == {(patience, depth)}
+        assert {(size.patience, size.max_depth, size.max_tries) for size in sizes} == {(patience, depth, tries)}
         assert {size.validation_share > 0 for size in sizes} == {n == 9000}
         assert len(sizes) == runs
 

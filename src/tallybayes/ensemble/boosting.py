@@ -53,7 +53,7 @@ MAX_RUNS, RUN_ROWS = 6, 16_000  # searches that are averaged: at most, and so th
 # More than MANY_ROWS are searched once, on more of them, by deeper trees where these gain. After many trees even
 # partial leave-one-out is pessimistic and ends the search too early, so a share of the rows validates.
 MANY_ROWS, MANY_SEARCH_ROWS, MAX_DEPTH = 16_000, 16_000, 12
-MANY_LEARNING_RATE, MANY_OWN_SHARE, VALIDATION_SHARE = 0.4, 0.8, 0.2
+MANY_LEARNING_RATE, MANY_OWN_SHARE, VALIDATION_SHARE, MANY_TRIES = 0.4, 0.8, 0.2, 500
 MIN_LEVEL_ROWS = 5  # of a category's level that may be split off
 
 
@@ -164,7 +164,7 @@ def boost(rows: BoostingRows, joint: Floats, effort: int) -> tuple[BoostedTrees 
     found, gain = list[_Tree](), 0.0
     for run in range(runs):
         options = _core.BoostingOptions(
-            max_tries=MAX_TRIES * effort,
+            max_tries=(MANY_TRIES if many else MAX_TRIES) * effort,
             patience=patience,
             depth=DEPTH,
             columns=columns,
