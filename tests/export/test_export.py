@@ -301,7 +301,7 @@ def test_what_cannot_be_exported_says_why() -> None:
 def test_the_scorer_agrees_far_outside_the_data(make: Any, classes: int, tmp_path: Path) -> None:
     rng, y = np.random.default_rng(0), np.arange(60) % classes
     model = make().fit(rng.normal(size=(60, 2)) + y[:, None], y)
-    sizes = [1e3, 1e8, 1e12, 1e20, 1e40, 1e140, 1e153, 1e154, 1.3e154, 1e155, 1e200, 1e300]
+    sizes = [1e3, 1e8, 1e12, 1e20, 1e40, 1e140, 1e153, 1e154, 1.3e154, 1e155, 1e200, 1e300, 1.7e308]
     rows = [row for s in sizes for row in ([s, s], [-s, s], [s, 0.5])]
     found = asked(tb.export.to_js(model), rows, "model.proba(row)", tmp_path)
     np.testing.assert_allclose(found, [model.predict_proba([row])[0] for row in rows], atol=1e-9)

@@ -103,8 +103,13 @@ export function block(term, K) {
       const { there, each } = setting(x);
       if (relative && term.factor.length === 1 && there.length === keep.length) {
         const root = term.factor[0];
-        const z = turned(root, there.map((i) => x[keep[i]] - centre[i]));
-        for (let k = 0; k < K; k++) joint[k] += dot(z, means[k]) - 0.5 * square(means[k]);
+        const found = (scale) => {
+          const z = turned(root, there.map((i) => (x[keep[i]] - centre[i]) * scale));
+          return means.map((m) => dot(z, m) - 0.5 * square(m) * scale);
+        };
+        let own = found(1);
+        if (!own.every(Number.isFinite)) own = found(2 ** -200); // beside numbers of 1e308 nothing else counts
+        for (let k = 0; k < K; k++) joint[k] += own[k];
         return;
       }
       for (let k = 0; k < K; k++) {
