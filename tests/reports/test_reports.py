@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from html import unescape
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import tallybayes as tb
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.reports import effects, page, performance, pictures, predicted_rows, report, slices, verdict
 from tallybayes.reports.controls import interval_order, usual_values
-from tallybayes.reports.html import level, number, share
+from tallybayes.reports.html import level, number, share, table
 from tests.every_estimator import ESTIMATORS, LEARNED, labels, mixed
 
 EVERY = {**ESTIMATORS, **LEARNED}
@@ -46,7 +47,7 @@ def test_every_model_has_a_report(name: str) -> None:
         "Calibration",
         "Confusion matrix",
         "What if?",
-        "What it learned of each column",
+        "Effect of each column",
     ):
         assert f">{head}</h2>" in html
     assert 'id="play"' in html
@@ -335,11 +336,38 @@ def test_a_text_shows_its_most_telling_words() -> None:
     y = ["spam", "spam", "ham", "ham"] * 5
     model = tb.BayesClassifier().fit([{"body": t} for t in texts], y)
     for html in (report(model).html, report(model, [{"body": t} for t in texts], y).html):
-        card = html.split("What it learned of each column")[1]
+        card = html.split("Effect of each column")[1]
         assert "prize" in card
         assert "lunch" in card
         assert "No picture" not in card
     assert "There is one column only" not in html
+
+
+def test_words_speak_for_the_classes_that_are_shown() -> None:
+    """Of nine classes six are shown: each has its own word, above all that has little to say."""
+    y = [f"class.{k}" for k in range(9) for _ in range(10 + k)]
+    texts = [f"the word{v[-1]} is in the text" for v in y]
+    model = tb.BayesClassifier(schema={"body": "text"}).fit([{"body": t} for t in texts], y)
+    html = report(model).html
+    card = html[html.index('<article class="card') : html.index("</article>")]
+    words = re.findall(r'<th scope="row">(.*?)</th>', card)
+    assert [k for k in range(9) if any(f"word{k}" in word for word in words)] == [3, 4, 5, 6, 7, 8]
+    assert 'scope="col" class="number">rows' not in card  # nobody has counted them
+    assert "each word has" in card
+    assert "class.<wbr>8" not in card  # a line ends after a dot where a letter follows
+    assert "a.<wbr>b" in table(("a.b",), [], "")
+
+
+def test_a_calibration_that_few_rows_cannot_show_is_not_called_good() -> None:
+    rng = np.random.default_rng(0)
+    said = {}
+    for n in (40, 20_000):
+        p = rng.uniform(0.6, 0.9, n)
+        y = (rng.random(n) > p - 0.1).astype(np.int64)  # beside the noise of 40 rows 10% is little
+        found: Any = SimpleNamespace(y=y, n=n, log_proba=np.log(np.stack([p, 1 - p], axis=1)))
+        said[n] = verdict.calibration_sentence(found)
+    assert said[40].startswith("Calibrated on average as far as 40 rows can tell (")
+    assert said[20_000].startswith("Overconfident by ")
 
 
 def test_a_label_fits_where_it_stands() -> None:

@@ -78,6 +78,8 @@ def drawn_values(fitted: Fitted) -> tuple[dict[int, Array], Array]:
     y = rng.choice(fitted.K, size=DRAWN, p=share / share.sum()).astype(np.int32)
     found: dict[int, Array] = {}
     for term in fitted.terms:
+        if all(fitted.schema.kinds[j] == "text" for j in term.columns):
+            continue  # no control starts from a text that is drawn
         try:
             drawn = term.distribution.sample(term.params, y, rng)
         except OptionError:

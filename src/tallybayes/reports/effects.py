@@ -55,7 +55,7 @@ def section(
     drawn_classes = [len(classes) - 1] if len(classes) == 2 else drawn_classes
     which = list(order[:MOST_COLUMNS])
     names, days = shown_names(schema)
-    asked = {j: _grid(model, j, seen, counts) for j in which}
+    asked = {j: _grid(model, j, seen, counts, [classes[k] for k in drawn_classes]) for j in which}
     texts = {j: asked[j] for j in which if schema.kinds[j] == "text"}
     found = _alone(model, asked)
     if rows is not None:
@@ -72,8 +72,8 @@ def section(
         if found is not None and len(found[j][0]):
             values, evidence = found[j]
             often = {} if j in texts else counts.get(j, {})
-            if j in texts:  # words that speak for one class, then those that speak for the other
-                by = np.argsort(-evidence[:, -1], kind="stable")
+            if j in texts:
+                by = _telling(evidence, drawn_classes)
                 values, evidence = [values[i] for i in by], evidence[by]
             evidence = evidence[:, drawn_classes]
             body = (
@@ -96,7 +96,7 @@ def section(
     )
     return tag(
         "section",
-        tag("h2", "What it learned of each column", id="learned"),
+        tag("h2", "Effect of each column", id="learned"),
         tag("p", lead, class_="lead"),
         tag("ul", keys, class_="keys") if len(classes) > 2 else None,
         tag("div", cards, class_="grid"),
@@ -155,18 +155,31 @@ def _numeric(values: Sequence[object]) -> bool:
     return all(isinstance(v, float) for v in values)
 
 
-def telling_words(model: ReportedModel, j: int) -> list[str]:
-    """The most telling words of each class in a column of texts, in turns."""
-    ranked = zip_longest(*(list(words) for words in model.describe(j).values()))
+def telling_words(model: ReportedModel, j: int, classes: Sequence[str] = ()) -> list[str]:
+    """The most telling words of each class (or of these, by name) in a column of texts, in turns."""
+    said = {str(label): list(words) for label, words in model.describe(j).items()}
+    ranked = zip_longest(*(words for label, words in said.items() if not classes or label in classes))
     return list(dict.fromkeys(word for turn in ranked for word in turn if word is not None))
 
 
-def _grid(model: ReportedModel, j: int, seen: dict[int, Floats], counts: dict[int, dict[object, int]]) -> list[Any]:
-    """The values of a column that are asked about, in order."""
+def _telling(evidence: Floats, classes: Sequence[int]) -> list[int]:
+    """Words to show: those with the most evidence for each class in turns, those for one class together."""
+    of_two = evidence.shape[1] == 2
+    own = evidence if of_two else evidence[:, classes]
+    chosen = list(dict.fromkeys(np.argsort(-own, axis=0, kind="stable").ravel().tolist()))[:MOST_WORDS]
+    if of_two:
+        return sorted(chosen, key=lambda i: -own[i, 1])
+    return sorted(chosen, key=lambda i: (own[i].argmax(), -own[i].max()))
+
+
+def _grid(
+    model: ReportedModel, j: int, seen: dict[int, Floats], counts: dict[int, dict[object, int]], classes: Sequence[str]
+) -> list[Any]:
+    """The values of a column that are asked about, in order. classes: those that are shown."""
     schema = model.fitted_.schema
     kind = schema.kinds[j]
     if kind == "text":
-        return telling_words(model, j)[:MOST_WORDS]
+        return telling_words(model, j, classes if len(classes) > 1 else ())
     if kind in ("real", "count"):
         if j in seen and len(seen[j]):
             x = np.unique(seen[j])
@@ -243,11 +256,10 @@ def _bars(name: str, values: list[Any], evidence: Floats, classes: list[str], co
     labels = [shorten(level(v), 40) for v in values]
     if len(classes) == 1:
         return tag("figure", pictures.evidence_bars(labels, evidence[:, -1], often, name))
-    lines = [
-        (label, *map(_heat, e.tolist()), "" if part is None else share(part))
-        for label, e, part in zip(labels, evidence, often, strict=True)
-    ]
-    return table(("value", *classes, "rows"), lines, f"Evidence of {apart(name)}", numeric=range(1, len(classes) + 2))
+    shades = [(label, *map(_heat, e.tolist())) for label, e in zip(labels, evidence, strict=True)]
+    lines = [(*line, share(part)) for line, part in zip(shades, often, strict=True) if part is not None] or shades
+    head = ("value", *classes, "rows")[: len(lines[0])]
+    return table(head, lines, f"Evidence of {apart(name)}", numeric=range(1, len(head)))
 
 
 def _whole(v: float) -> str:

@@ -18,6 +18,7 @@ class Markup(str):
     __slots__ = ()
 
 
+BREAKS = re.compile(r"(?<=[_/-])(?![_/-])|(?<=\.)(?=[^\W\d_])")  # where a long name may be cut
 WRAPPED = 24  # characters from which a cell keeps a width that its words fit in
 MAX_CELL_LENGTH = 300  # characters of a cell: a value may be a whole letter
 Child = object  # Markup stays as it is, None is nothing, a list is its members, all else is text
@@ -62,8 +63,8 @@ def apart(text: object) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """A name in a narrow place: a line may end after an underscore, a slash or a hyphen."""
-    return Markup("<wbr>".join(escape(part, quote=True) for part in re.findall(r"[^_/-]+[_/-]*|[_/-]+", name)))
+    """A name in a narrow place: a line may end after an underscore, a slash, a hyphen, or a dot before a letter."""
+    return Markup("<wbr>".join(escape(part, quote=True) for part in re.split(BREAKS, name)))
 
 
 def shorten(text: str, most: int) -> str:
@@ -104,7 +105,8 @@ def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, 
         found += ["long"] if type(value) is str and len(value) > WRAPPED else []
         return " ".join(found) or None
 
-    heads = [tag("th", h, scope="col", class_=kind(i, h)) for i, h in enumerate(head)]
+    shown = [breakable(h) if type(h) is str else h for h in head]
+    heads = [tag("th", h, scope="col", class_=kind(i, h)) for i, h in enumerate(shown)]
     body = [tag("tr", [cell(i, v) for i, v in enumerate(row)]) for row in rows]
     whole = tag("table", tag("caption", caption), tag("thead", tag("tr", heads)), tag("tbody", body))
     return tag("div", whole, class_="wide", tabindex=0, role="region", aria_label=caption)

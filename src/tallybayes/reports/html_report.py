@@ -167,8 +167,8 @@ def report(
     facts |= more
     stage("effects of columns")
     of_columns = [
-        learned.ranking_section(ranking, names),
-        effects.section(model, order, learned.shares(ranking), rows, seen, counts),
+        learned.ranking_section(ranking, names, schema.kinds),
+        effects.section(model, order, learned.shares(ranking, schema.kinds), rows, seen, counts),
     ]
     if rows is None:
         return Report(_whole(title or predictor.options.who, [overview, play, *of_columns], facts))

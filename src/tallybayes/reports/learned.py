@@ -50,18 +50,19 @@ def overview(fitted: Fitted, prior: Sequence[float]) -> Markup:
     return table(("class", "rows learned", "share", "prior"), shown, "Classes", numeric=(1, 2, 3))
 
 
-def shares(ranking: FeatureRanking) -> list[str]:
+def shares(ranking: FeatureRanking, kinds: Sequence[str]) -> list[str]:
     """The information of each column about the class, as a share of the entropy of the class."""
-    whole = abs(ranking.entropy) or 1.0
-    return [f"{_percent(v / whole)} of the uncertainty" for v in ranking.information.tolist()]
+    whole, found = abs(ranking.entropy) or 1.0, ranking.information.tolist()
+    of = ["each word has " if kind == "text" else "" for kind in kinds]
+    return [f"{each}{_percent(v / whole)} of the uncertainty" for v, each in zip(found, of, strict=True)]
 
 
 def _percent(value: float) -> str:
     return f"{value:.1%}" if value >= 0.001 else "<0.1%"
 
 
-def ranking_section(ranking: FeatureRanking, names: Sequence[str]) -> Markup:
-    """Bars of the information of each column with the class. names: what the columns are called."""
+def ranking_section(ranking: FeatureRanking, names: Sequence[str], kinds: Sequence[str]) -> Markup:
+    """Bars of the information of each column with the class. names, kinds: of the columns."""
     first, whole = ranking.order[:RANKED].tolist(), abs(ranking.entropy) or 1.0
     picture = pictures.bars(
         [names[j] for j in first],
@@ -71,9 +72,10 @@ def ranking_section(ranking: FeatureRanking, names: Sequence[str]) -> Markup:
         "Information of each column about the class, in per cent of the entropy of the class",
     )
     more = f" The other {len(ranking.names) - RANKED} have less." if len(ranking.names) > RANKED else ""
+    text = " Of a text it is that of a single word; a text has many." if "text" in kinds else ""
     lead = (
         "Mutual information with the class under the model, as a share of the uncertainty about the class (its "
-        f"entropy, {whole:.3g} nats). Each column by itself: two redundant ones are both high.{more}"
+        f"entropy, {whole:.3g} nats). Each column by itself: two redundant ones are both high.{text}{more}"
     )
     return tag(
         "section",

@@ -308,7 +308,7 @@ def rows_section(
             (
                 tag("span", try_it if playable and each["short"] else None, f" {each['row']}", class_="row-name"),
                 str(classes[each["y"]]),
-                f"{each['p']:.2g}",
+                "<0.001" if each["p"] < 0.0005 else f"{each['p']:.3f}",
                 wrong,
                 *cells,
             )

@@ -171,13 +171,13 @@ def effect(x: Floats, evidence: Floats, seen: Floats | None, name: str, write: C
     width, height, left, bottom = 320, 170, 40, 24
     low, high = float(x.min()), float(x.max())
     span = (high - low) or 1.0
-    top = max(1.0, float(np.abs(evidence).max()))
+    top, least = max(1.0, float(evidence.max())), min(-1.0, float(evidence.min()))
 
     def across(v: float) -> float:
         return round(left + (v - low) / span * (width - left - 10), 1)
 
     def up(v: float) -> float:
-        return round(8 + (top - v) / (2 * top) * (height - bottom - 12), 1)
+        return round(8 + (top - v) / (top - least) * (height - bottom - 12), 1)
 
     parts = []
     if seen is not None and len(seen) and high > low:
@@ -197,7 +197,7 @@ def effect(x: Floats, evidence: Floats, seen: Floats | None, name: str, write: C
         tag("line", x1=left, x2=width - 10, y1=up(0), y2=up(0), class_="ideal"),
         tag("text", f"+{top:.1f}", x=left - 4, y=up(top) + 8, text_anchor="end", class_="soft"),
         tag("text", "0", x=left - 4, y=up(0) + 4, text_anchor="end", class_="soft"),
-        tag("text", f"\u2212{top:.1f}", x=left - 4, y=up(-top), text_anchor="end", class_="soft"),
+        tag("text", f"\u2212{-least:.1f}", x=left - 4, y=up(least), text_anchor="end", class_="soft"),
         tag("text", write(low), x=left, y=height - 4, class_="soft"),
         tag("text", write(high), x=width - 10, y=height - 4, text_anchor="end", class_="soft"),
     ]

@@ -173,7 +173,7 @@ def _lengths(there: Sequence[object]) -> tuple[str, str]:
     if not there:
         return "0", "all missing"
     low, middle, high = np.quantile([len(str(v).split()) for v in there], [0, 0.5, 1])
-    return f"{len(set(there)):,}", f"{number(low)} … {number(middle)} … {number(high)} words"
+    return f"{len(set(there)):,}", f"{low:,.10g} … {middle:,.10g} … {high:,.10g} words"
 
 
 def _range(there: Sequence[object], are_days: bool) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def section(rows: Judged, fitted: Fitted, prior: Floats, baseline: Baseline, tar
             f"{_losses(rows.y, rows.log_proba).mean():.3f}",
             f"the prior alone: {_losses(rows.y, prior).mean():.3f} (nats)",
         ),
-        _tile("Overconfidence", f"{_bias(rows)[0]:+.1%}".replace("-", "−"), "mean confidence − accuracy; 0 is best"),
+        _tile("Overconfidence", _signed(_bias(rows)[0]), "mean confidence − accuracy; 0 is best"),
     ]
     warnings = _warnings(rows, prior, baseline, right, guess)
     ahead = _better(rows, baseline)
@@ -69,13 +69,20 @@ def _what(rows: Judged, fitted: Fitted, target: str | None) -> str:
     )
 
 
+def _signed(v: float) -> str:
+    """A share with its sign, unless it is 0 as written."""
+    return "0.0%" if abs(v) < 0.0005 else f"{v:+.1%}".replace("-", "−")
+
+
 def calibration_sentence(rows: Judged) -> str:
     """Whether its probabilities can be taken at their word."""
     bias, error = _bias(rows)
     sure, right = np.exp(rows.log_proba.max(axis=1)).mean(), (rows.log_proba.argmax(axis=1) == rows.y).mean()
     fact = f"its predictions have a mean probability of {sure:.1%}, and {right:.1%} of them are right"
-    if abs(bias) <= max(SURE * error, 0.005):
+    if abs(bias) <= max(SURE * min(error, 0.01), 0.005):
         return f"Well calibrated on average: {fact}."
+    if abs(bias) <= SURE * error:
+        return f"Calibrated on average as far as {rows.n:,} rows can tell ({_signed(bias)} ± {error:.1%}): {fact}."
     return f"{'Overconfident' if bias > 0 else 'Underconfident'} by {abs(bias):.1%} (± {error:.1%}): {fact}."
 
 

@@ -331,9 +331,9 @@ function whatIf(first) {
         const value = together ? null : row[columns[j].name];
         const given = together ? null : partOf.get(columns[j].name);
         const day = given && columns[j].name === given.parts["days since 1970"] && typeof value === "number";
-        const shownValue = day ? new Date(864e5 * Math.floor(Math.max(-1e8, Math.min(1e8, value)))).toISOString().slice(0, 10) : value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : shortened(value);
+        const shownValue = day ? new Date(864e5 * Math.floor(Math.max(-1e8, Math.min(1e8, value)))).toISOString().slice(0, 10) : typeof value === "number" ? Number(value.toPrecision(6)) : shortened(value);
         return {
-          name: together ? "interactions of columns" : apart(day ? given.name : columns[j].name) + " = " + apart(levelName(shownValue)),
+          name: together ? "interactions of columns" : apart(day ? given.name : columns[j].name) + (value === null || value === undefined ? ": missing" : " = " + apart(levelName(shownValue))),
           value: factor(v),
           width: Math.min(Math.abs(v), 50) / most,
           side: v > 0 ? "for" : "against",
@@ -371,7 +371,7 @@ function whatIf(first) {
   // --- start ---------------------------------------------------------------------------------------------------
 
   for (const j of facts.controls.shown) addControl(j);
-  const examples = [{ name: "a typical row (medians and modes)", row: usual() }, ...facts.examples];
+  const examples = [{ name: "typical row (medians and modes)", row: usual() }, ...facts.examples];
   at("examples").replaceChildren(...examples.map((e, i) => make("option", { value: String(i), text: e.name })));
   at("examples").addEventListener("input", () => load(examples[Number(at("examples").value)].row));
   at("clear").addEventListener("click", () => load({}));

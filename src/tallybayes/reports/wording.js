@@ -1,7 +1,7 @@
 // How names, probabilities and evidence are written on the report and the live page. Uses make(name, …), which each has.
 
-// a name in a narrow place: a line may end after an underscore or a hyphen, else words would be split anywhere
-const breakable = (text) => String(text).split(/(?<=[_/-])(?=\p{L})/u).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+// a name in a narrow place: a line may end after an underscore, a hyphen or a dot, else words would be split anywhere
+const breakable = (text) => String(text).split(/(?<=[_/.-])(?=\p{L})/u).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 
 const percent = (p) => (p > 0.9995 && p < 1 ? ">99.9" : p < 0.0005 && p > 0 ? "<0.1" : (100 * p).toFixed(1)) + "%";
 

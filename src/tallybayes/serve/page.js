@@ -20,6 +20,7 @@ const get = async (path, body) => {
   if (!response.ok) throw new Error(found.detail || response.statusText);
   return found;
 };
+const written = (v) => v.toLocaleString("en", { maximumFractionDigits: 2 });
 const number = (v) => (v === "Infinity" ? Infinity : v === "-Infinity" ? -Infinity : v);
 const bar = (name, share, value, kind = "") => {
   const fill = make("i");
@@ -67,9 +68,10 @@ function control(spec, k) {
     const slider = make("input", { type: "range", min: spec.low, max: spec.high, step: spec.step, ariaLabel: `${spec.name}, slider` });
     slider.disabled = !(spec.high > spec.low);
     read = () => (input.value === "" ? null : Number(input.value));
-    write = (v) => { input.value = v === null ? "" : v; if (v !== null) slider.value = v; };
-    input.addEventListener("input", () => { if (input.value !== "") slider.value = input.value; change(); });
-    slider.addEventListener("input", () => { input.value = slider.value; change(); });
+    const shade = () => slider.classList.toggle("unset", input.value === "");
+    write = (v) => { input.value = v === null ? "" : v; if (v !== null) slider.value = v; shade(); };
+    input.addEventListener("input", () => { if (input.value !== "") slider.value = input.value; shade(); change(); });
+    slider.addEventListener("input", () => { input.value = slider.value; shade(); change(); });
     inputs.className = "inputs";
     inputs.append(input, slider);
   } else {
@@ -165,7 +167,7 @@ function draw() {
   evidence.replaceChildren(...lines.slice(0, MAX_LISTED + 5).map(({ e, v }) => {
     const day = e.column.endsWith(DAYS) && typeof e.value === "number" && Math.abs(e.value) < 1e7;
     const shownValue = day ? new Date(864e5 * Math.floor(e.value)).toISOString().slice(0, 10) : e.value;
-    const value = e.value === undefined || e.value === null ? "" : ` = ${levelName(shownValue)}`;
+    const value = e.value === undefined || e.value === null ? (e.value === null && e.column !== "(together)" ? ": missing" : "") : ` = ${levelName(shownValue)}`;
     const name = day ? e.column.slice(0, -DAYS.length) : e.column === "(together)" ? "interactions of columns" : e.column;
     return bar(name + value, Math.abs(v) / top / 2, factor(v), v < 0 ? "against" : "for");
   }));
@@ -186,9 +188,9 @@ function drawWords() {
 async function counts() {
   const model = await get("model");
   const total = model.class_count.reduce((a, b) => a + b, 0);
-  const few = model.classes.length <= MAX_LISTED ? ": " + model.classes.map((c, k) => `${c} (${+model.class_count[k].toFixed(2)})`).join(", ") : "";
+  const few = model.classes.length <= MAX_LISTED ? ": " + model.classes.map((c, k) => `${c} (${written(model.class_count[k])})`).join(", ") : "";
   document.getElementById("learned").textContent =
-    `${+total.toFixed(2)} rows learned in ${model.classes.length} classes${few}. ${model.learn ? "It is learning." : ""}`;
+    `${written(total)} rows learned in ${model.classes.length} classes${few}. ${model.learn ? "It is learning." : ""}`;
   return model.learn;
 }
 
@@ -197,10 +199,11 @@ async function begin() {
     problem, classFilter, classes, notes);
   const why = make("section", { id: "why" }, make("h2", { textContent: "Evidence for " }, target),
     make("p", { className: "soft", textContent: "Each line multiplies (×) or divides (÷) the odds of the class." }), evidence, aboutWords, words);
-  const usual = make("button", { type: "button", textContent: "Usual row" });
+  const usual = make("button", { type: "button", textContent: "Typical row" });
   const missing = make("button", { type: "button", textContent: "All missing" });
   const inputs = make("section", {}, make("div", { className: "tools" }, usual, missing, prior, filter, more), fields);
   document.querySelector("main").replaceChildren(inputs, make("div", { id: "side" }, answers, why));
+  prediction.textContent = "Loading the columns …";
   try {
     (await get("controls")).forEach((spec, k) => columns.push(control(spec, k)));
     fields.append(...columns.map((c) => c.box));
@@ -220,6 +223,7 @@ async function begin() {
     await ask();
     if (await counts()) setInterval(() => { if (!document.hidden) { ask(); counts().catch(() => {}); } }, AGAIN);
   } catch (error) {
+    prediction.textContent = "";
     problem.textContent = error.message;
     problem.hidden = false;
   }

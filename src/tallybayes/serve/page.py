@@ -168,6 +168,8 @@ def _information(known: Known, drawn: dict[int, Array], y: Array) -> dict[int, f
         pass
     found = {}
     for j, values in drawn.items():
+        if known.model.schema_.kinds[j] == "text":
+            continue
         numbers = np.nan_to_num(values.astype(float))
         weight = np.bincount(y)
         means = np.bincount(y, numbers) / np.maximum(weight, 1)

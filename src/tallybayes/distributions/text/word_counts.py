@@ -96,6 +96,12 @@ class WordParams(Record):
         log = _log_shares(self.count, self.exist, self.alpha)
         return np.where(self.exist[:, None], log, -np.inf)
 
+    @cached_property
+    def log_mean_share(self) -> Array:
+        """(words,): log of the mean over the classes of P(one word of a text is this one | class)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.exp(self.share).mean(axis=1)))
+
 
 @dataclass(frozen=True)
 class Words(Distribution[WordStatistics, WordParams]):
@@ -359,6 +365,12 @@ class Words(Distribution[WordStatistics, WordParams]):
             scorer.csr(counts.view, p.weight, np.zeros(p.weight.shape[1]), 0.0 if once else None, False)
 
     def export(self, p: WordParams, context: Context) -> str:  # noqa: ARG002
+        if _has_cells(p.words):
+            return (
+                f"a text has more than max_words={self.max_words:,} distinct words, of which the others share cells by "
+                "a hash that other programs do not have. Ask the model where it is (tallybayes serve), or give a "
+                "NaiveBayes Words with ngrams=(1, 1) or a larger max_words"
+            )
         return (
             "a text is split into words by tables of characters that other programs do not have. Ask the model where "
             "it is (tallybayes serve), or fit without that column"
@@ -469,11 +481,14 @@ class Words(Distribution[WordStatistics, WordParams]):
         dict from str to float
             Twenty of them, those first that tell most.
         """
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.exp(p.share)
-            gain = np.where(share[:, k] > 0, share[:, k] * (p.share[:, k] - np.log(share.mean(axis=1))), 0.0)
-        best = np.argsort(-gain, kind="stable")[:DESCRIBED_WORDS]
-        return {str(labels[v]): float(share[v, k]) for v in best.tolist() if gain[v] > 0}
+        share = np.exp(p.share[:, k])
+        with np.errstate(invalid="ignore"):
+            gain = np.where(share > 0, share * (p.share[:, k] - p.log_mean_share), 0.0)
+        some = np.flatnonzero(gain > 0)
+        if len(some) > DESCRIBED_WORDS:
+            some = some[gain[some] >= np.partition(gain[some], -DESCRIBED_WORDS)[-DESCRIBED_WORDS]]
+        best = some[np.argsort(-gain[some], kind="stable")[:DESCRIBED_WORDS]]
+        return {str(labels[v]): float(share[v]) for v in best.tolist()}
 
     def outcomes(self, p: WordParams, j: int) -> Array:  # noqa: ARG002
         """Return the log probability of each value that the column can have.
