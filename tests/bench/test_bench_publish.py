@@ -77,10 +77,23 @@ def test_what_disturbed_the_runs_is_said(root: Path) -> None:
     assert "not quiet (the same loop took up to 30% longer at times, other processes used up to 40%" in page
 
 
-def test_a_pass_without_the_rows_of_the_readme_is_refused(root: Path) -> None:
+def test_a_pass_of_some_workloads_is_refused(root: Path) -> None:
+    before = (root / SPEED).read_text("utf-8")
     write(root / "runs.json", [Run([Result("QDA fit", ours=1.0)], STILL)], quick=False)
-    with pytest.raises(SystemExit, match=r"has no row for GaussianNB fit, .*measure all workloads"):
+    with pytest.raises(SystemExit, match=r"README.md needs GaussianNB fit, .* measure all workloads"):
         main(["--speed", str(root / "runs.json")], root)
+    assert (root / SPEED).read_text("utf-8") == before
+
+
+def test_a_workload_that_failed_is_named_and_has_no_row(root: Path) -> None:
+    first, second = runs(0.001)
+    broken = Result(IN_README[0], error="its peer is not installed")
+    write(root / "runs.json", [first, Run([broken, *second.results[1:]], STILL)], quick=False)
+    assert main(["--speed", str(root / "runs.json")], root) == 0
+    page, readme = (block((root / p).read_text("utf-8"), "speed figures") for p in (SPEED, "README.md"))
+    assert page.endswith(f"Not measured in this pass: {IN_README[0]}.")
+    assert f"| {IN_README[0]} |" not in page + readme
+    assert f"| {IN_README[1]} |" in readme
 
 
 def figures(path: Path) -> Figures:
