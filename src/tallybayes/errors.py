@@ -281,6 +281,8 @@ def brief(value: object, most: int = 80) -> str:
         few = [brief(v, most) for v in value[:most]]
         inside = ", ".join(few) + ("," if len(few) == 1 and isinstance(value, tuple) else "")
         text = f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    elif type(value).__module__ == "pyarrow.lib":  # whose repr follows offsets wherever they point
+        text = f"pyarrow.{type(value).__name__}"
     else:
         scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
         text = repr(value.item() if scalar else value)  # type: ignore[attr-defined]

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from tallybayes import BayesClassifier, NaiveBayes
-from tallybayes.errors import LabelError, TableError
+from tallybayes import BayesClassifier, LazyBayes, NaiveBayes, SemiSupervised, StreamingBayes
+from tallybayes.errors import LabelError, TableError, TallybayesError
 
 N = 80
 WORDS = [f"word {i % 4} and more" for i in range(N)]
@@ -70,6 +70,44 @@ def test_a_table_in_memory(broken: pa.Array, model: type) -> None:
 def test_labels(broken: pa.Array) -> None:
     with pytest.raises(LabelError, match=r"^y is not sound Arrow data"):
         NaiveBayes().fit(np.arange(float(N)).reshape(-1, 1), pa.chunked_array([broken]))
+
+
+KNOWN = NaiveBayes().fit(pa.table({"k": WORDS}), Y)
+DOORS: dict[str, Callable[[pa.Array], object]] = {
+    "y": lambda bad: NaiveBayes().fit(np.zeros((N, 1)), bad),
+    "y of a stream": lambda bad: StreamingBayes().fit(np.zeros((N, 1)), bad),
+    "some y": lambda bad: SemiSupervised(NaiveBayes()).fit(np.zeros((N, 1)), bad),
+    "X": lambda bad: NaiveBayes().fit(bad, Y),
+    "X in chunks": lambda bad: NaiveBayes().fit(pa.chunked_array([bad]), Y),
+    "sample_weight": lambda bad: NaiveBayes().fit(np.zeros((N, 1)), Y, sample_weight=bad),
+    "classes": lambda bad: NaiveBayes().partial_fit(np.zeros((N, 1)), Y, classes=bad),
+    "score": lambda bad: KNOWN.score(pa.table({"k": WORDS}), bad),
+    "forget": lambda bad: KNOWN.copy().forget(pa.table({"k": WORDS}), bad),
+    "against": lambda bad: KNOWN.explain(pa.table({"k": WORDS}), against=bad),
+    "sample": lambda bad: KNOWN.sample(N, y=bad),
+    "learn_from": lambda bad: NaiveBayes().learn_from(pa.table({"k": bad, "y": Y}), "y"),
+    "target": lambda bad: NaiveBayes().learn_from(pa.table({"x": np.arange(N), "y": bad}), "y"),
+    "weight": lambda bad: NaiveBayes().learn_from(pa.table({"k": WORDS, "y": Y, "w": bad}), "y", weight="w"),
+    "reader": lambda bad: NaiveBayes().learn_from(pa.table({"k": bad, "y": Y}).to_reader(), "y"),
+    "LazyBayes": lambda bad: LazyBayes(NaiveBayes("gaussian"), None, pa.table({"k": bad, "y": Y}), "y"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_wherever_it_is_given(broken: pa.Array, door: str) -> None:
+    if door == "LazyBayes":
+        pytest.importorskip("duckdb")
+    with pytest.raises(TallybayesError):
+        DOORS[door](broken)
+
+
+def test_labels_and_classes_that_are_arrays_of_arrow() -> None:
+    large = [10**18 + 1, 10**18 + 2]
+    X, y = np.arange(40.0).reshape(-1, 1), pa.array(large * 20)
+    assert NaiveBayes().fit(X, y).classes_.tolist() == large
+    assert NaiveBayes().partial_fit(X, y, classes=pa.array(large)).classes_.tolist() == large
+    some = SemiSupervised(NaiveBayes()).fit(X, pa.array([*large * 10, *[None] * 20]))
+    assert some.classes_.tolist() == large
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.raw_column import all_exact, arrow_of, check_arrow, exact_column
+from tallybayes.data.raw_column import all_exact, arrow_fault, arrow_of, check_arrow, exact_column
 from tallybayes.errors import LabelError, OptionError, UnsavableLabelWarning, brief, listing, warn
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.lazy_imports import nw
@@ -32,7 +33,7 @@ def read_labels(y: object, n: int) -> tuple[LabelCodes, Array]:
 def read_classes(classes: Any) -> Array:
     """The sorted distinct labels of classes=."""
     try:
-        labels = list(classes)
+        labels = _as_array(_eager(classes)).tolist() if hasattr(classes, "to_pylist") else list(classes)
     except TypeError:
         raise LabelError(f"classes must be a list of labels; got {brief(classes)}.") from None
     if np.ndim(_as_array(labels)) != 1:
@@ -110,6 +111,9 @@ def _eager(y: object) -> object:
     """The only column of a lazy frame, DuckDB relation, Arrow dataset or reader; anything else unchanged."""
     if isinstance(y, list | tuple | np.ndarray):
         return y
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None and isinstance(y, getattr(pyarrow, "Array", ())):
+        y = pyarrow.chunked_array([y])
     frame = nw.from_native(y, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         table = frame.collect()
@@ -414,6 +418,9 @@ def check_weights(sample_weight: object, n: int) -> Floats | None:
     """Finite numbers of at least 0, one per row; one number stands for all."""
     if sample_weight is None:
         return None
+    unsound = arrow_fault(sample_weight, "sample_weight")
+    if unsound is not None:
+        raise OptionError(unsound[0])
     try:
         w = np.asarray(sample_weight)
     except ValueError:

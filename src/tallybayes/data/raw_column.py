@@ -90,20 +90,28 @@ def arrow_of(X: object) -> Any:
 
 def check_arrow(native: Any, name: str | None) -> None:
     """Refuse buffers that break Arrow's format: pyarrow reads wherever they point. name: None for y."""
+    found = arrow_fault(native, "y" if name is None else f"Column {name!r}")
+    if found is not None:
+        why, row = found
+        raise LabelError(why) if name is None else TableError(why, column=name, row=row)
+
+
+def arrow_fault(native: Any, what: str) -> tuple[str, int | None] | None:
+    """Why values of pyarrow cannot be read, and in which row if that is known; None: sound, or not of pyarrow."""
     held = native if hasattr(native, "validate") else getattr(getattr(native, "array", None), "_pa_array", None)
     if held is None:
-        return
+        return None
     import pyarrow as pa
 
     try:
         held.validate(full=True)
     except pa.ArrowException as e:
         row = _first_not_utf8(held) if "UTF8" in str(e) else None
-        what = "y" if name is None else f"Column {name!r}"
         why = f"{what} is not sound Arrow data: {e!s:.200}. Write it again."
         if row is not None:
             why = f"{what} cannot be read: the text is not valid UTF-8 (row {row}). Correct it, or mark it missing."
-        raise (LabelError(why) if name is None else TableError(why, column=name, row=row)) from None
+        return why, row
+    return None
 
 
 def _first_not_utf8(held: Any) -> int | None:

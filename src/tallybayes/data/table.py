@@ -218,6 +218,7 @@ def _from_matrix(X: Array) -> Table:
 
 def _from_array(X: object) -> Table:
     """Lists, array-likes, matrices of strings or of Python objects."""
+    check_arrow(X, "x0")
     a = _two_dimensional(_array(X), X)
     if a.dtype.kind in "fiub":
         return _from_matrix(a.astype(np.float64) if a.dtype.itemsize > 8 else a)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.data.raw_column import check_arrow
 from tallybayes.data.table import pandas_index
 from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.partitions import in_bulk, unique_names
@@ -87,7 +88,14 @@ class StreamSource(RowSource):
         import pyarrow as pa
 
         for batch in self._stream:
-            yield pa.Table.from_batches([batch]).select(list(columns))
+            yield checked(pa.Table.from_batches([batch]).select(list(columns)))
+
+
+def checked(table: pa.Table) -> pa.Table:
+    """The table, unless pyarrow would read outside of its buffers."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        check_arrow(column, name)
+    return table
 
 
 def frame(source: Any) -> RowSource:
@@ -99,8 +107,12 @@ def frame(source: Any) -> RowSource:
     if not isinstance(source, pa.Table):
         table = pa.table(source) if isinstance(source, pa.RecordBatch) else nw.from_native(source).to_arrow()
 
+    sound = set[str]()
+
     def read(columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         chosen = table.select(list(columns))
+        checked(chosen.select([name for name in columns if name not in sound]))
+        sound.update(columns)
         for start in range(0, chosen.num_rows, rows):
             yield chosen.slice(start, rows)
 
@@ -121,7 +133,7 @@ def dataset(source: Any) -> RowSource:
     def read(columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         scanner = source.scanner(columns=list(columns), batch_size=rows, batch_readahead=4, fragment_readahead=1)
         for batch in scanner.to_batches():
-            yield pa.Table.from_batches([batch])
+            yield checked(pa.Table.from_batches([batch]))
 
     found = FrameSource(source.schema.names, read, "the dataset", source.count_rows())
     found.files = tuple(getattr(source, "files", ()))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.data.encoding import RAW_LIMIT
 from tallybayes.data.labels import check_weights, positions, read_labels
 from tallybayes.data.output_tables import build_table
+from tallybayes.data.raw_column import check_arrow
 from tallybayes.distributions.capabilities import NoLikelihood, capability, seen_columns
 from tallybayes.distributions.capabilities import sizes as code_counts
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
@@ -103,6 +104,7 @@ def classes_to_draw(
         share = np.exp(fitted.prior if log_share is None else log_share)
         return rng.choice(fitted.K, size=n, p=share / share.sum()).astype(np.int32)
     try:
+        check_arrow(y, None)
         labels = np.full(n, y, dtype=object) if np.ndim(y) == 0 else np.asarray(y, dtype=object)
     except ValueError:  # lists of several lengths
         raise OptionError(f"y must be one label or {n} of them; got {brief(y)}.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.data.raw_column import is_missing
 from tallybayes.data.table import read_table
+from tallybayes.engines.frames import checked
 from tallybayes.engines.learn_and_predict import choose_on_sample, resolve_columns
 from tallybayes.engines.source import ColumnRoles
 from tallybayes.engines.sql.database import DatabaseSource, DatabaseTable, too_many
@@ -231,6 +233,9 @@ def _in_duckdb(frame: Any) -> Any:
     except ImportError as e:
         raise OptionError(f"A table in memory is counted by DuckDB: pip install 'tallybayes[sql]' ({e}).") from e
     connection = duckdb.connect()
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None and isinstance(frame, pyarrow.Table):
+        checked(frame)  # DuckDB follows offsets that point outside
     try:
         connection.register("tb frame", frame)
     except Exception as e:
