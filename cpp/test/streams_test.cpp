@@ -126,19 +126,20 @@ TEST(logistic_regression_is_that_of_a_dense_one) {
   std::mt19937 random(6);
   RecentRows rows({1, 1});
   OnlineLogistic model(rows);
-  // Intercept, 5 levels of each column and their 25 pairs, of which the first model has 11.
-  constexpr int features[] = {11, 36};
-  std::vector<double> weight(2 * 36 * K), squares(2 * 36 * K);
-  std::vector<std::uint32_t> cells;
-  int right[2] = {};
+  // Intercept, 5 levels of each column and their 25 pairs, which the last model alone has. There are no numbers.
+  constexpr int features[] = {11, 11, 36};
+  std::vector<double> weight(kLogistics * 36 * K), squares(kLogistics * 36 * K);
+  OnlineLogistic::Features row;
+  int right[kLogistics] = {};
   for (int i = 0; i < n; ++i) {
     const int codes[] = {static_cast<int>(random() % 5), static_cast<int>(random() % 5)};
+    const float positions[] = {static_cast<float>(codes[0]), static_cast<float>(codes[1])};
     const int y = (codes[0] + codes[1]) % K;  // neither column alone says anything
     if (i == 0 || i == 20) model.grow(i == 0 ? 2 : K);
     const int classes = i < 20 ? 2 : K, label = std::min(y, classes - 1);
-    std::vector<float> p(2 * classes);
-    model.predict(rows, codes, p.data(), cells);
-    for (int e = 0; e < 2; ++e) {
+    std::vector<float> p(kLogistics * classes);
+    model.predict(rows, codes, positions, p.data(), row);
+    for (int e = 0; e < kLogistics; ++e) {
       const std::vector<int> all = {0, 1 + codes[0], 6 + codes[1], 11 + 5 * codes[0] + codes[1]};
       std::vector<int> active;
       for (const int f : all)
@@ -153,33 +154,71 @@ TEST(logistic_regression_is_that_of_a_dense_one) {
         const double gradient = expected[c] / total - (c == label);
         for (const int f : active) {
           double& q = squares[(e * 36 + f) * K + c];
-          q = 0.999 * q + gradient * gradient;
+          q = (e == 0 ? 0.9999 : 0.999) * q + gradient * gradient;
           weight[(e * 36 + f) * K + c] -= 0.1 * gradient / std::sqrt(1 + q);
         }
       }
       const float* own = &p[e * classes];
       if (i >= n / 2) right[e] += std::max_element(own, own + classes) - own == label;
     }
-    model.add(cells, p.data(), label);
+    model.add(row, p.data(), label);
   }
-  CHECK(right[0] < 0.5 * n / 2 && right[1] > 0.9 * n / 2);
+  CHECK(right[0] < 0.5 * n / 2 && right[1] < 0.5 * n / 2 && right[2] > 0.9 * n / 2);
+}
+
+TEST(normal_scores_of_numbers_have_slopes) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  RecentRows rows({0});
+  OnlineLogistic model(rows);
+  model.grow(2);
+  // Of class 1 less that of class 0: intercept, slope, and what a missing value adds.
+  double weight[3] = {}, squares[3] = {};
+  OnlineLogistic::Features row;
+  float p[kLogistics * 2];
+  for (int i = 0; i < 4000; ++i) {
+    const int y = static_cast<int>(random() % 2);
+    const float x = random() % 10 == 0 ? std::nanf("") : normal(random) + static_cast<float>(y);
+    int code;
+    float position;
+    rows.encode(&x, &code, &position);
+    model.predict(rows, &code, &position, p, row);
+    const double r = std::clamp(static_cast<double>(position), 0.01, 0.99), score = std::log(r / (1 - r)) / 1.702;
+    const double values[] = {1, std::isnan(x) ? 0 : score, std::isnan(x) ? 1.0 : 0};
+    double logit = 0;
+    for (int f = 0; f < 3; ++f) logit += 2 * weight[f] * values[f];  // each class has half of it
+    const double expected = 1 / (1 + std::exp(-logit));
+    CHECK(std::abs(p[1] - expected) < 1e-3);
+    for (int f = 0; f < 3; ++f) {
+      if (values[f] == 0) continue;
+      const double gradient = values[f] * (expected - y);
+      squares[f] = 0.9999 * squares[f] + gradient * gradient;
+      weight[f] -= 0.1 * gradient / std::sqrt(1 + squares[f]);
+    }
+    model.add(row, p, y);
+    rows.add(&x, &code, &position, y);
+    rows.move_bins();
+  }
+  CHECK(std::abs(2 * weight[1] - 1.1) < 0.2);  // about one standard deviation between the classes
 }
 
 TEST(many_classes_leave_room_for_fewer_pairs) {
   RecentRows rows(std::vector<std::uint8_t>(30, 0));
   OnlineLogistic model(rows);
   const std::vector<int> codes(30, 0);
-  std::vector<std::uint32_t> cells;
+  const std::vector<float> positions(30, 0.5f);
+  OnlineLogistic::Features row;
   std::size_t before = 1000;
   for (const int classes : {2, 100, 1000}) {
     model.grow(classes);
-    std::vector<float> p(2 * classes);
-    model.predict(rows, codes.data(), p.data(), cells);
-    CHECK(cells.size() < before && cells.size() > 2 * 31);
-    before = cells.size();
-    model.add(cells, p.data(), classes - 1);
-    model.predict(rows, codes.data(), p.data(), cells);
-    CHECK(p[classes - 1] > 1.5f / static_cast<float>(classes) && p[2 * classes - 1] > p[classes - 1]);
+    std::vector<float> p(kLogistics * classes);
+    model.predict(rows, codes.data(), positions.data(), p.data(), row);
+    CHECK(row.cells.size() < before && row.cells.size() > kLogistics * 31);
+    before = row.cells.size();
+    model.add(row, p.data(), classes - 1);
+    model.predict(rows, codes.data(), positions.data(), p.data(), row);
+    const float *bins = &p[classes], *pairs = &p[2 * classes];
+    CHECK(bins[classes - 1] > 1.5f / static_cast<float>(classes) && pairs[classes - 1] > bins[classes - 1]);
   }
 }
 

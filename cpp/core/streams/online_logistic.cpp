@@ -10,13 +10,21 @@ namespace tb::streams {
 namespace {
 
 constexpr float kRate = 0.1f;
-constexpr float kFade = 0.999f;  // of a cell's squares, each time that it is seen
+constexpr float kFade = 0.999f;        // of an indicator's squares, each time that it is seen
+constexpr float kScoreFade = 0.9999f;  // of those of a normal score, which every row has
+constexpr float kLeastRank = 0.01f;
 constexpr std::size_t kCellsOfPair = kPairCodes * kPairCodes;
 
 // Two bins of a number are one in a pair; of a categorical column the first levels have codes of their own.
 std::uint32_t pair_code(const Column& column, int code) {
   if (code == column.missing()) return kPairCodes - 1;
   return static_cast<std::uint32_t>(column.categorical ? std::min(code, kPairCodes - 2) : code / 2);
+}
+
+// The quantile of a rank, about: that of a logistic distribution with the scale of the normal one.
+float normal_score(float rank) {
+  const float r = std::clamp(rank, kLeastRank, 1 - kLeastRank);
+  return std::log(r / (1 - r)) / 1.702f;
 }
 
 void softmax(float* p, int classes) {
@@ -55,11 +63,26 @@ void OnlineLogistic::grow(int classes) {
   }
 }
 
-void OnlineLogistic::predict(const RecentRows& rows, const int* codes, float* p,
-                             std::vector<std::uint32_t>& cells) const {
+template <class F>
+void OnlineLogistic::each_cell(const Features& row, F&& f) const {
+  const std::size_t n = row.scores.size();
+  for (int e = 0; e < kLogistics; ++e)
+    for (std::size_t i = e * n, end = e + 1 < kLogistics ? i + n : row.cells.size(); i < end; ++i)
+      f(e, std::size_t{row.cells[i]} * classes_, i < n ? row.scores[i] : 1.0f);
+}
+
+void OnlineLogistic::predict(const RecentRows& rows, const int* codes, const float* positions, float* p,
+                             Features& row) const {
   const int K = classes_, d = columns(), m = paired();
-  cells.clear();
-  for (std::uint32_t first = 0; first < kLogistics * alone(); first += alone()) {
+  std::vector<std::uint32_t>& cells = row.cells;
+  cells.clear(), row.scores.clear();
+  for (int j = 0; j < d; ++j) {
+    const bool number = !rows.column(j).categorical && codes[j] != rows.column(j).missing();
+    cells.push_back(start_[j] + (number ? 0 : static_cast<std::uint32_t>(codes[j])));
+    row.scores.push_back(number ? normal_score(positions[j]) : 1.0f);
+  }
+  cells.push_back(alone() - 1), row.scores.push_back(1.0f);
+  for (std::uint32_t first = alone(); first < kLogistics * alone(); first += alone()) {
     for (int j = 0; j < d; ++j) cells.push_back(first + start_[j] + static_cast<std::uint32_t>(codes[j]));
     cells.push_back(first + alone() - 1);
   }
@@ -70,25 +93,26 @@ void OnlineLogistic::predict(const RecentRows& rows, const int* codes, float* p,
     for (int i = 0; i < j; ++i, pair += kCellsOfPair) cells.push_back(pair + code[i] * kPairCodes + code[j]);
   }
   std::fill(p, p + kLogistics * K, 0.0f);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    float* score = cells[i] < alone() ? p : p + K;
-    const float* w = &weight_[std::size_t{cells[i]} * K];
-    for (int c = 0; c < K; ++c) score[c] += w[c];
-  }
+  each_cell(row, [&](int e, std::size_t cell, float value) {
+    float* score = p + e * K;
+    const float* w = &weight_[cell];
+    for (int c = 0; c < K; ++c) score[c] += value * w[c];
+  });
   for (int e = 0; e < kLogistics; ++e) softmax(p + e * K, K);
 }
 
-void OnlineLogistic::add(const std::vector<std::uint32_t>& cells, const float* p, int y) {
+void OnlineLogistic::add(const Features& row, const float* p, int y) {
   const int K = classes_;
-  for (const std::uint32_t cell : cells) {
-    const float* own = cell < alone() ? p : p + K;
-    float *w = &weight_[std::size_t{cell} * K], *q = &squares_[std::size_t{cell} * K];
+  each_cell(row, [&](int e, std::size_t cell, float value) {
+    const float* own = p + e * K;
+    const float fade = e == 0 ? kScoreFade : kFade;
+    float *w = &weight_[cell], *q = &squares_[cell];
     for (int c = 0; c < K; ++c) {
-      const float gradient = own[c] - static_cast<float>(c == y);
-      q[c] = q[c] * kFade + gradient * gradient;
+      const float gradient = value * (own[c] - static_cast<float>(c == y));
+      q[c] = q[c] * fade + gradient * gradient;
       w[c] -= kRate * gradient / std::sqrt(1 + q[c]);
     }
-  }
+  });
 }
 
 void OnlineLogistic::restore(const RecentRows& rows, int classes) {

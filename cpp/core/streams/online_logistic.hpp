@@ -1,4 +1,5 @@
-// Logistic regression, learned row by row by AdaGrad (Duchi et al. 2011), on indicators of bins and of pairs of bins.
+// Logistic regression, learned row by row by AdaGrad (Duchi et al. 2011): linear in the normal scores of numbers, on
+// indicators of bins, and on those of bins and pairs of bins.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace tb::streams {
 
-constexpr int kLogistics = 2;                  // on columns alone, and with their pairs too
+constexpr int kLogistics = 3;                  // normal scores, bins, bins and pairs
 constexpr int kPairedColumns = 24;             // the first ones, at most
 constexpr int kPairCodes = 17;                 // of a column in a pair
 constexpr std::size_t kPairWeights = 1 << 20;  // at most: of many classes fewer columns are paired
@@ -19,9 +20,14 @@ class OnlineLogistic {
   explicit OnlineLogistic(const RecentRows& rows);
 
   void grow(int classes);
-  // p: (kLogistics, classes). cells: the indicators of the row, for add.
-  void predict(const RecentRows& rows, const int* codes, float* p, std::vector<std::uint32_t>& cells) const;
-  void add(const std::vector<std::uint32_t>& cells, const float* p, int y);
+  // What a row gives each cell: indicators give 1.
+  struct Features {
+    std::vector<std::uint32_t> cells;  // of one model after the other
+    std::vector<float> scores;         // values of the first model's cells
+  };
+  // p: (kLogistics, classes). row: for add.
+  void predict(const RecentRows& rows, const int* codes, const float* positions, float* p, Features& row) const;
+  void add(const Features& row, const float* p, int y);
 
   template <class Archive>
   void visit(Archive& a) {
@@ -34,10 +40,13 @@ class OnlineLogistic {
   int paired() const;                                        // columns
   std::uint32_t alone() const { return start_.back() + 1; }  // cells without pairs, the intercept last
   std::size_t cells() const;
+  // Calls f(model, its cell, the value of the row there).
+  template <class F>
+  void each_cell(const Features& row, F&& f) const;
 
   std::int32_t classes_ = 0;
   std::vector<std::uint32_t> start_;     // of each column's codes, and the end
-  std::vector<float> weight_, squares_;  // [cell][class]: those of the first model, of the second, pairs of the second
+  std::vector<float> weight_, squares_;  // [cell][class]: of each model without pairs, then pairs
 };
 
 }  // namespace tb::streams

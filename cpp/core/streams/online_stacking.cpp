@@ -9,7 +9,7 @@ namespace {
 constexpr float kRate = 0.02f;
 constexpr float kFade = 0.9999f;   // of the squares of AdaGrad
 constexpr float kBiasRate = 0.2f;  // beside that of the weights
-constexpr double kShare = 0.01;
+constexpr double kShare = 0.001;
 constexpr float kLeast = 1e-5f;  // probability of a class: no prediction is certain
 constexpr float kMostWeight = 50;
 

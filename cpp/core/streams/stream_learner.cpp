@@ -14,7 +14,7 @@ constexpr int kWatched = 2;               // the memory whose naive Bayes model 
 constexpr double kMemoryShare = 0.01;     // fixed share of the half-lives
 constexpr std::size_t kMostDrifts = 256;  // that are remembered
 constexpr float kLeastDistanceWeight = 0.05f;
-constexpr std::uint32_t kFormat = 2;
+constexpr std::uint32_t kFormat = 3;
 
 void normalised_logs(const float* votes, int classes, float* logs) {
   float all = 0;
@@ -71,7 +71,7 @@ void StreamLearner::predict(const double* x, Prediction& made) const {
   forests_.votes(made.x.data(), categorical_.data(), votes.data(), made.leaves);
   for (int f = 0; f < kForests; ++f, logs += K) normalised_logs(votes.data() + f * K, K, logs);
   made.logistic.resize(static_cast<std::size_t>(kLogistics) * K);
-  logistic_.predict(rows_, made.codes.data(), made.logistic.data(), made.cells);
+  logistic_.predict(rows_, made.codes.data(), made.positions.data(), made.logistic.data(), made.features);
   for (int e = 0; e < kLogistics; ++e, logs += K) normalised_logs(made.logistic.data() + e * K, K, logs);
   stacking_.predict(made.logs.data(), made.pools.data(), made.p.data());
 }
@@ -98,7 +98,7 @@ double StreamLearner::learn(const double* x, int y) {
   for (int h = 0; h < kMemories; ++h) likelihood[h] = std::exp(made.logs[(kMemories + h) * classes_ + y]);
   fixed_share(memory_.data(), likelihood.data(), kMemories, kMemoryShare);
   forests_.add(made.leaves, y);
-  logistic_.add(made.cells, made.logistic.data(), y);
+  logistic_.add(made.features, made.logistic.data(), y);
   rows_.add(made.x.data(), made.codes.data(), made.positions.data(), y);
   counts_.add(made.codes.data(), y);
   const std::vector<int> moved = rows_.move_bins();

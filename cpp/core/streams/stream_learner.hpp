@@ -63,7 +63,7 @@ class StreamLearner {
     std::vector<float> x, positions, distance, logistic, logs, pools, p;
     std::vector<int> codes;
     std::vector<std::int32_t> leaves;
-    std::vector<std::uint32_t> cells;
+    OnlineLogistic::Features features;
   };
   void predict(const double* x, Prediction& made) const;
   void weigh_columns();

@@ -35,6 +35,7 @@ EXPERTS = (
     *(f"naive Bayes, half-life {h:g}" for h in HALF_LIVES),
     *(f"{k} neighbours of {w} rows" for w in NEIGHBOR_WINDOWS for k in NEIGHBORS),
     *(f"forest of {w} rows" for w in FOREST_WINDOWS),
+    "logistic regression on normal scores",
     "logistic regression on bins",
     "logistic regression on bins and pairs",
 )
@@ -73,10 +74,10 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     The experts are: class shares and naive Bayes on quantile bins that move with the data, counted at half-lives of
     ∞, 10⁴, 10³ and 10² rows; distance-weighted k-nearest neighbours among the last 64 to 4,096 rows; random forests
     of the last 256 to 16,384 rows, of which the oldest tree is grown again in turn while the leaves of all count each
-    row; and logistic regression on the bins, and on pairs of bins, learned row by row (AdaGrad). Log-linear pools of
-    their predictions (online gradient descent and AdaGrad at several rates) are mixed by fixed share (Herbster and
-    Warmuth 1998). Each row is predicted before it is learned, so every weight follows the prequential log-loss, and
-    there is no half-life to choose.
+    row; and logistic regression on normal scores, on bins, and on pairs of bins, learned row by row (AdaGrad).
+    Log-linear pools of their predictions (online gradient descent and AdaGrad at several rates) are mixed by fixed
+    share (Herbster and Warmuth 1998). Each row is predicted before it is learned, so every weight follows the
+    prequential log-loss, and there is no half-life to choose.
 
     Memory is bounded: 16,384 rows, counts, weights and trees, whatever the length of the stream. Rows are learned in
     their order, which matters; they cannot be forgotten one by one, and two such models cannot be merged. Where that
