@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "bind/checked.hpp"
 #include "bind/row_reader.hpp"
@@ -14,6 +15,7 @@ namespace tb::bind {
 namespace {
 
 using streams::StreamLearner;
+constexpr std::size_t kFewRows = 256;  // the same number is in estimators/streaming_bayes.py
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void check_rows(const StreamLearner& self, const Matrix& x) {
@@ -45,7 +47,8 @@ Array<double, 1> py_learn(StreamLearner& self, const Matrix& x, const Labels& y)
   for (std::size_t i = 0; i < y.size(); ++i)
     expect(y.data()[i] >= 0 && y.data()[i] < streams::kMostClasses, "y must lie between 0 and 999");
   auto before = make_array<double, 1>({x.shape(0)});
-  const GilRelease release;
+  std::optional<GilRelease> release;  // few rows are learned in place: no other thread may fork on the way
+  if (x.shape(0) >= kFewRows) release.emplace();
   for (std::size_t i = 0; i < x.shape(0); ++i) before.data()[i] = self.learn(x.data() + i * x.shape(1), y.data()[i]);
   return before;
 }
@@ -160,6 +163,8 @@ void bind_streams(nb::module_& m) {
             return found;
           },
           "Stacking weights of the experts.")
+      .def(
+          "copy", [](const StreamLearner& self) { return StreamLearner(self); }, "One that learns by itself.")
       .def_prop_ro("seen", &StreamLearner::seen)
       .def_prop_ro("classes", &StreamLearner::classes)
       .def_prop_ro("columns", &StreamLearner::columns)

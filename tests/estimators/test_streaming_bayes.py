@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import types
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def test_rows_one_at_a_time_and_in_tables_give_the_same_bits() -> None:
     X, y = table(stream)
     one = learned(stream)
     parts = tb.StreamingBayes()
-    for a, b in ((0, 1), (1, 300), (300, 700)):
+    for a, b in ((0, 1), (1, 100), (100, 400), (400, 700)):
         parts.partial_fit(X[a:b], y[a:b])
     whole = tb.StreamingBayes(schema={"size": "real"}).fit(X, y)
     asked = [row for row, _ in mixed_stream(40, seed=1)]
@@ -176,6 +177,74 @@ def test_drift_is_found_named_and_followed() -> None:
     assert next(iter(first.columns)) == "a"
     assert first.columns["a"] > 5 * first.columns["b"]
     assert model.half_life_ <= 1000
+
+
+def agrawal(which: int, seed: int) -> Any:
+    synth = pytest.importorskip("river.datasets.synth")
+    return synth.Agrawal(classification_function=which, seed=seed)
+
+
+def test_abrupt_drift_of_a_generator_is_found_at_once() -> None:
+    model = learned([*agrawal(0, 0).take(3000), *agrawal(4, 1).take(1500)])
+    (first, *_) = model.drift_
+    assert 3000 < first.row < 3150
+    assert first.since < 300
+    assert first.loss_after > 2 * first.loss_before
+    # function 0 decides by age alone, function 4 by salary and loan within bounds of age
+    assert set(list(first.columns)[:3]) & {"age", "salary", "loan"}
+
+
+def test_gradual_drift_of_a_generator_is_found_on_the_way() -> None:
+    synth = pytest.importorskip("river.datasets.synth")
+    drift = synth.ConceptDriftStream(agrawal(0, 1), agrawal(4, 2), seed=1, position=4000, width=1500)
+    found = [change.row for change in learned(list(drift.take(6500))).drift_]
+    assert found
+    assert all(2500 < row < 6500 for row in found)
+
+
+def test_drift_there_and_back_is_found_at_each_turn() -> None:
+    """Back at a function that it has not forgotten, the loss may not rise: the turns there have to be found."""
+    parts = [agrawal(which, seed).take(2000) for seed, which in enumerate((0, 4, 0, 4))]
+    found = [change.row for change in learned([pair for part in parts for pair in part]).drift_]
+    for turn in (2000, 6000):
+        assert any(turn < row < turn + 300 for row in found)
+    assert not any(row < 2000 for row in found)
+
+
+def test_an_interruption_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is heard between two blocks of a table."""
+    stream = mixed_stream(3000)
+    X, y = table(stream)
+    model, asked = learned(stream[:300]), X[:20]
+    before, rows = model.predict_proba(asked), model.n_rows_
+    blocks = 0
+
+    class Learner:
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def grow(self, classes: int) -> None:
+            self.inner.grow(classes)
+
+        def learn(self, *block: Any) -> None:
+            nonlocal blocks
+            blocks += 1
+            if blocks == 2:
+                raise KeyboardInterrupt
+            self.inner.learn(*block)
+
+    real = model._learner
+    monkeypatch.setattr(
+        model, "_learner", types.SimpleNamespace(copy=lambda: Learner(real.copy()), classes=real.classes)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit([*X, {"x": 1.0, "color": "mauve"}], [*y, "new"])
+    monkeypatch.undo()
+    assert blocks == 2
+    assert model.n_rows_ == rows
+    assert model.classes_.tolist() == ["in", "out"]
+    np.testing.assert_array_equal(model.predict_proba(asked), before)
+    assert model.partial_fit(X, y).n_rows_ == rows + len(X)
 
 
 def test_no_drift_is_reported_where_there_is_none() -> None:

@@ -20,10 +20,11 @@ def _run(script: str) -> subprocess.CompletedProcess[str]:
 FORK = """
 import os, signal, threading, time
 import numpy as np
-from tallybayes import BayesClassifier, GaussianNB, NaiveBayes
+from tallybayes import BayesClassifier, GaussianNB, NaiveBayes, StreamingBayes
 words = np.array([f"w{i % 50}" for i in range(4000)], dtype=object)
 tables = {"numbers": np.arange(40_000.0).reshape(-1, 10) % 97, "words": [{"k": w} for w in words]}
-for make, kind in ((GaussianNB, "numbers"), (NaiveBayes, "words"), (BayesClassifier, "words")):
+for make, kind in ((GaussianNB, "numbers"), (NaiveBayes, "words"), (BayesClassifier, "words"),
+                   (StreamingBayes, "words"), (StreamingBayes, "numbers")):
     X = tables[kind]
     y = np.arange(len(X)) % 3
     model = make().fit(X, y)

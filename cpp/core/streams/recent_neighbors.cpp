@@ -38,12 +38,12 @@ void distances(const RecentRows& rows, const float* position, const std::vector<
 void neighbor_votes(const RecentRows& rows, const float* positions, const std::vector<float>& weight, int classes,
                     std::vector<float>& distance, float* votes) {
   const int n = std::min(rows.size(), kNeighborWindows.back());
-  const int end = static_cast<int>(rows.seen() & (kCapacity - 1)), first = end - n;
-  distance.resize(kCapacity);
+  const int room = rows.capacity(), end = static_cast<int>(rows.seen() & (room - 1)), first = end - n;
+  distance.resize(static_cast<std::size_t>(room));
   if (first >= 0) {
     distances(rows, positions, weight, first, end, distance.data());
   } else {
-    distances(rows, positions, weight, first + kCapacity, kCapacity, distance.data());
+    distances(rows, positions, weight, first + room, room, distance.data());
     distances(rows, positions, weight, 0, end, distance.data());
   }
   const auto nearer = [](const Neighbor& a, const Neighbor& b) { return a.distance < b.distance; };

@@ -5,6 +5,19 @@
 #include <cmath>
 
 namespace tb::streams {
+namespace {
+
+// Columns of `room` values each, in columns of twice as many.
+template <class T>
+std::vector<T> spread(const std::vector<T>& values, std::size_t room) {
+  std::vector<T> wide(2 * values.size());
+  for (std::size_t first = 0; first < values.size(); first += room)
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), room,
+                wide.begin() + static_cast<std::ptrdiff_t>(2 * first));
+  return wide;
+}
+
+}  // namespace
 
 int Column::code(float x) const {
   if (std::isnan(x)) return missing();
@@ -60,7 +73,7 @@ void Column::cut(const std::vector<float>& sorted) {
 RecentRows::RecentRows(const std::vector<std::uint8_t>& categorical) : columns_(categorical.size()) {
   for (std::size_t j = 0; j < categorical.size(); ++j) columns_[j].categorical = categorical[j];
   value_.resize(at(columns())), position_.resize(at(columns())), code_.resize(at(columns()));
-  label_.resize(kCapacity);
+  label_.resize(static_cast<std::size_t>(capacity_));
 }
 
 void RecentRows::encode(const float* x, int* codes, float* positions) const {
@@ -70,8 +83,17 @@ void RecentRows::encode(const float* x, int* codes, float* positions) const {
   }
 }
 
+// Twice as many rows; those there are lie at the same places.
+void RecentRows::make_room() {
+  const auto room = static_cast<std::size_t>(capacity_);
+  value_ = spread(value_, room), position_ = spread(position_, room), code_ = spread(code_, room);
+  label_.resize(2 * room);
+  capacity_ *= 2;
+}
+
 void RecentRows::add(const float* x, const int* codes, const float* positions, int y) {
-  const std::size_t i = static_cast<std::size_t>(seen_ & (kCapacity - 1));
+  if (seen_ == capacity_ && capacity_ < kCapacity) make_room();
+  const std::size_t i = static_cast<std::size_t>(seen_ & (capacity_ - 1));
   for (int j = 0; j < columns(); ++j) {
     value_[at(j) + i] = x[j];
     code_[at(j) + i] = static_cast<std::uint8_t>(codes[j]);
@@ -127,8 +149,11 @@ void RecentRows::encode_all(int j) {
 }
 
 void RecentRows::restore(int classes) {
+  expect_state(capacity_ >= kFirstCapacity && capacity_ <= kCapacity &&
+               std::has_single_bit(static_cast<std::uint32_t>(capacity_)));
   const std::size_t cells = at(columns());
-  expect_state(seen_ >= 0 && seen_ < std::int64_t{1} << 53 && value_.size() == cells && label_.size() == kCapacity);
+  expect_state(seen_ >= 0 && seen_ < std::int64_t{1} << 53 && size() <= capacity_);
+  expect_state(value_.size() == cells && label_.size() == static_cast<std::size_t>(capacity_));
   for (int i = 0; i < size(); ++i) expect_state(label_[i] >= 0 && label_[i] < classes);
   for (Column& c : columns_) {
     expect_state(c.categorical <= 1 && c.cuts.size() < kBins && (!c.categorical || c.cuts.empty()));

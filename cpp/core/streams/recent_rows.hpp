@@ -1,5 +1,6 @@
 // The most recent rows of a stream, with their codes in bins that move with the data.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -7,9 +8,10 @@
 
 namespace tb::streams {
 
-constexpr int kBins = 32;             // of a numeric column
-constexpr int kLevels = 254;          // of a categorical column; all others share one code
-constexpr int kCapacity = 1 << 14;    // rows that are kept
+constexpr int kBins = 32;           // of a numeric column
+constexpr int kLevels = 254;        // of a categorical column; all others share one code
+constexpr int kCapacity = 1 << 14;  // rows that are kept, at most
+constexpr int kFirstCapacity = 1 << 8;
 constexpr int kCheckEvery = 1 << 10;  // rows between two looks at the shares of the bins
 
 // How the values of a column become codes, and positions between which distances are taken.
@@ -32,7 +34,7 @@ struct Column {
   }
 };
 
-// A ring: row r of the stream is at r % kCapacity. Columns are contiguous.
+// A ring: row r of the stream is at r % capacity. Columns are contiguous. The ring grows with the rows.
 class RecentRows {
  public:
   RecentRows() = default;
@@ -41,9 +43,10 @@ class RecentRows {
   int columns() const { return static_cast<int>(columns_.size()); }
   const Column& column(int j) const { return columns_[j]; }
   std::int64_t seen() const { return seen_; }
-  int size() const { return static_cast<int>(seen_ < kCapacity ? seen_ : kCapacity); }
+  int capacity() const { return capacity_; }
+  int size() const { return static_cast<int>(std::min<std::int64_t>(seen_, kCapacity)); }
   // Where the row of this age is; 0 is the last one.
-  int place(int age) const { return static_cast<int>((seen_ - 1 - age) & (kCapacity - 1)); }
+  int place(int age) const { return static_cast<int>((seen_ - 1 - age) & (capacity_ - 1)); }
 
   const float* values(int j) const { return &value_[at(j)]; }
   const float* positions(int j) const { return &position_[at(j)]; }
@@ -58,16 +61,18 @@ class RecentRows {
 
   template <class Archive>
   void visit(Archive& a) {
-    a(columns_), a(seen_), a(value_), a(label_);
+    a(columns_), a(capacity_), a(seen_), a(value_), a(label_);
   }
   void restore(int classes);  // after reading: checks it, and encodes the rows
 
  private:
-  std::size_t at(int j) const { return static_cast<std::size_t>(j) * kCapacity; }
+  std::size_t at(int j) const { return static_cast<std::size_t>(j) * static_cast<std::size_t>(capacity_); }
+  void make_room();
   bool shares_moved(int j) const;
   void encode_all(int j);
 
   std::vector<Column> columns_;
+  std::int32_t capacity_ = kFirstCapacity;  // a power of 2
   std::int64_t seen_ = 0;
   std::vector<float> value_, position_;
   std::vector<std::uint8_t> code_;

@@ -71,8 +71,9 @@ void RotatingForests::rotate(const RecentRows& rows) {
     std::vector<Tree>& forest = trees_[f];
     if (forest.size() < kTrees) {
       if (rows.seen() > 64 && rows.seen() % 4 != 0) continue;
-      forest.emplace_back();
-      plant(rows, kForestWindows[f], forest.back());
+      Tree tree;
+      plant(rows, kForestWindows[f], tree);
+      forest.push_back(std::move(tree));
     } else if (rows.seen() - planted_[f] >= std::max(1, kLives * std::min(kForestWindows[f], rows.size()) / kTrees)) {
       planted_[f] = rows.seen();
       plant(rows, kForestWindows[f], forest[turn_[f]]);
@@ -90,10 +91,11 @@ void RotatingForests::plant(const RecentRows& rows, int window, Tree& tree) {
     for (int t = 0; t < times; ++t) sample_.push_back(rows.place(age));
   }
   if (sample_.empty()) sample_.push_back(rows.place(0));
-  tree.nodes.clear(), tree.counts.clear();
-  tree.nodes.emplace_back();
+  Tree made;
+  made.nodes.emplace_back();
   const std::vector<float> even(classes_, 1.0f / static_cast<float>(classes_));
-  split(rows, tree, 0, 0, static_cast<int>(sample_.size()), 0, even);
+  split(rows, made, 0, 0, static_cast<int>(sample_.size()), 0, even);
+  tree = std::move(made);
 }
 
 void RotatingForests::split(const RecentRows& rows, Tree& tree, int node, int from, int to, int depth,

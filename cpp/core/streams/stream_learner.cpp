@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <tuple>
 
 namespace tb::streams {
 namespace {
@@ -41,7 +42,10 @@ StreamLearner::StreamLearner(const std::vector<std::uint8_t>& categorical)
 
 void StreamLearner::grow(int classes) {
   if (classes <= classes_) return;
-  counts_.grow(classes), forests_.grow(classes), logistic_.grow(classes), stacking_.grow(classes);
+  auto [counts, forests, logistic, stacking] = std::tuple(counts_, forests_, logistic_, stacking_);
+  counts.grow(classes), forests.grow(classes), logistic.grow(classes), stacking.grow(classes);
+  counts_ = std::move(counts), forests_ = std::move(forests);  // memory may end before, not from here on
+  logistic_ = std::move(logistic), stacking_ = std::move(stacking);
   classes_ = classes;
   fresh_ = false;
 }
@@ -77,6 +81,7 @@ void StreamLearner::predict(const double* x, Prediction& made) const {
 }
 
 void StreamLearner::predict(const double* x, double* p) const {
+  fresh_ = false;  // a process may be forked on the way
   predict(x, last_);
   fresh_ = true;
   std::copy(last_.p.begin(), last_.p.end(), p);

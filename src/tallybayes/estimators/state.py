@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from weakref import WeakSet
 
 import numpy as np
 
-from tallybayes import _core
 from tallybayes.data import row_hashes
 from tallybayes.data.encoding import CUT
 from tallybayes.data.packed_rows import pack, unpack
@@ -20,6 +17,7 @@ from tallybayes.errors import MergeError, ModelFileError, OptionError, Tallybaye
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
 from tallybayes.estimators.learning import check_same_weights, refit
 from tallybayes.estimators.memory_errors import name_sizes
+from tallybayes.estimators.model_lock import Locked
 from tallybayes.estimators.parameters import check_shared, check_weights, given_prior, memory_of
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
@@ -46,19 +44,6 @@ R = TypeVar("R")
 def _first_columns(d: int) -> tuple[int, ...]:
     """Kept for the next table, which is mostly as wide: 50,000 numbers take a millisecond to make."""
     return tuple(range(d))
-
-
-_locked: WeakSet[ModelState] = WeakSet()  # models that have a lock
-
-
-def _renew_locks() -> None:
-    """In a forked child: a thread that had a lock is not there to release it."""
-    for model in list(_locked):
-        model.__dict__.pop("_lock", None)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_locks)
 
 
 LEARNED = ", until other rows are learned"
@@ -114,7 +99,7 @@ class LearnedState:
                 self.fitted, self.estimated, self.predictor = left, None, None
 
 
-class ModelState(BaseEstimator):  # type: ignore[misc]
+class ModelState(Locked, BaseEstimator):  # type: ignore[misc]
     """Holds a fitted model, which changes in one place, `_set_fitted`: a call that fails before that changes nothing.
 
     A subclass says which distributions (`_make_terms`, or `_distribution` where one is for all columns), checks its
@@ -143,7 +128,6 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         )
     privacy_loss_: float  # the privacy loss of noisy counts, see privacy/private_counts.py; exact counts have none
     _state: LearnedState
-    _lock: _core.Lock
     _kind: Kind = "real"  # of a numeric column of which nothing else is known
     _can_be_other = True  # unseen='other' is a choice
     _reads_text = False  # a column of texts by their words
@@ -479,14 +463,6 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         statistics: Any = self.fitted_.terms[0].statistics
         assert isinstance(statistics, kind)
         return statistics
-
-    def _learning(self) -> _core.Lock:
-        """The lock of this model, one writer at a time: what several threads add is all learned."""
-        lock: _core.Lock | None = self.__dict__.get("_lock")
-        if lock is None:
-            lock = self.__dict__.setdefault("_lock", _core.Lock())
-            _locked.add(self)
-        return lock
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; most take effect at the next fit, a class prior that suits the classes learned at once.

@@ -17,6 +17,7 @@ from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import LabelError
 from tallybayes.estimators.memory_errors import name_sizes
+from tallybayes.estimators.model_lock import Locked
 from tallybayes.estimators.parameters import check_single_values
 from tallybayes.estimators.sklearn_bases import BaseEstimator, ClassifierMixin, not_fitted
 from tallybayes.model.term import refused
@@ -30,6 +31,7 @@ HALF_LIVES = (float("inf"), 1e4, 1e3, 1e2)  # in rows, as in cpp/core/streams/de
 NEIGHBOR_WINDOWS, NEIGHBORS = (64, 256, 1024, 4096), (3, 8, 20)
 FOREST_WINDOWS = (256, 1024, 4096, 16384)
 MOST_CLASSES = 1000
+FEW_ROWS, BLOCK_ROWS = 256, 1024  # learned in place, as py_learn does; learned between two looks at signals
 EXPERTS = (
     *(f"class shares, half-life {h:g}" for h in HALF_LIVES),
     *(f"naive Bayes, half-life {h:g}" for h in HALF_LIVES),
@@ -68,7 +70,7 @@ class Drift:
 
 
 @name_sizes
-class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[misc]
     """A classifier for streams that drift: experts with several memories, stacked row by row.
 
     The experts are: class shares and naive Bayes on quantile bins that move with the data, counted at half-lives of
@@ -125,6 +127,15 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ('night', 'day')
     """
 
+    classes_: Array
+    n_features_in_: int
+    feature_names_in_: Array
+    _learner: _core.StreamLearner
+    _schema: Schema
+    _labels: list[Any]  # in the order of the learner
+    _code: dict[Any, int]
+    _order: Array  # of the sorted classes in the learner
+
     def __init__(self, *, schema: object = None) -> None:
         self.schema = schema
 
@@ -145,7 +156,7 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : StreamingBayes
             The same model, fitted.
         """
-        with self._locked():
+        with self._learning():
             self._learn(X, y, None, fresh=True)
         return self
 
@@ -166,7 +177,7 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : StreamingBayes
             The same model, which has learned the rows.
         """
-        with self._locked():
+        with self._learning():
             self._learn(X, y, classes, fresh=not self.is_fitted)
         return self
 
@@ -185,7 +196,7 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : StreamingBayes
             The same model, which has learned the row.
         """
-        with self._locked():
+        with self._learning():
             reader = self._row_reader()
             if reader is None or not reader.learn(row, y):
                 self._learn([row], [y], None, fresh=not self.is_fitted)
@@ -215,21 +226,37 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             new = found.tolist()
         known += [label for label in new if label not in set(known)]
         code = {label: i for i, label in enumerate(known)}
+        y_codes = np.array([code[label] for label in labels], dtype=np.int32)[target.y]
+        if not fresh and len(x) < FEW_ROWS and len(known) == len(self._labels):
+            self._set_learner(learner, schema, known, found)  # first: the rows may be learned and the call interrupted
+            learner.learn(x, y_codes)
+            return
+        if not fresh:
+            learner = learner.copy()  # what fails or is interrupted changes nothing; nor does a fork see half of it
         if classes is not None:
             learner.grow(len(known))
-        learner.learn(x, np.array([code[label] for label in labels], dtype=np.int32)[target.y])
+        for start in range(0, len(x), BLOCK_ROWS):
+            learner.learn(x[start : start + BLOCK_ROWS], y_codes[start : start + BLOCK_ROWS])
         self._set_learner(learner, schema, known, found)
 
     def _set_learner(self, learner: _core.StreamLearner, schema: Schema, known: list[Any], classes: Array) -> None:
         """known: the labels in the order of the learner; classes: sorted."""
-        self._learner, self._schema, self._labels = learner, schema, known
-        self._code = {label: i for i, label in enumerate(known)}
-        self._order = np.array([self._code[label] for label in classes.tolist()], dtype=np.intp)
-        self.classes_, self.n_features_in_ = classes, schema.n_inputs
-        for stale in ("feature_names_in_", "_reader"):
-            self.__dict__.pop(stale, None)
+        code = {label: i for i, label in enumerate(known)}
+        made: dict[str, Any] = {
+            "_learner": learner,
+            "_schema": schema,
+            "_labels": known,
+            "_code": code,
+            "_order": np.array([code[label] for label in classes.tolist()], dtype=np.intp),
+            "_reader": None,
+            "classes_": classes,
+            "n_features_in_": schema.n_inputs,
+        }
         if schema.input_names is not None:
-            self.feature_names_in_ = np.array(schema.input_names, dtype=object)
+            made["feature_names_in_"] = np.array(schema.input_names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(made)
 
     # --- predicting ----------------------------------------------------------------------------------------------
 
@@ -246,7 +273,7 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_rows, n_classes)
             In the order of ``classes_``.
         """
-        with self._locked():
+        with self._learning():
             self._require_fit()
             x, _ = self._matrix(read_table(X), self._schema, learning=False, fresh=False)
             return self._probabilities(x)
@@ -316,7 +343,7 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dict from label to probability
             In the order of ``classes_``.
         """
-        with self._locked():
+        with self._learning():
             self._require_fit()
             reader = self._row_reader()
             found: Any = None if reader is None else reader.proba(row)
@@ -393,7 +420,7 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : StreamingBayes
             The same model.
         """
-        with self._locked():
+        with self._learning():
             self._require_fit()
             self._schema = replace(self._schema, extra=bool(ignore))
             self.__dict__.pop("_reader", None)
@@ -464,10 +491,6 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- state ---------------------------------------------------------------------------------------------------
 
-    def _locked(self) -> _core.Lock:
-        lock: _core.Lock | None = self.__dict__.get("_lock")
-        return self.__dict__.setdefault("_lock", _core.Lock()) if lock is None else lock
-
     def _require_fit(self) -> None:
         if not self.is_fitted:
             raise not_fitted(
@@ -490,7 +513,7 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._locked():
+        with self._learning():
             state = {k: v for k, v in super().__getstate__().items() if k not in ("_lock", "_reader", "_learner")}
             if self.is_fitted:
                 state["_state"] = np.asarray(self._learner.bytes())

@@ -35,7 +35,7 @@ def stream_learner_of(model: object) -> StreamingBayes | None:
 def write_stream_learner(model: StreamingBayes, writer: Writer) -> dict[str, Json]:
     """Its document."""
     given = model.get_params(deep=False)
-    with model._locked():
+    with model._learning():
         return {
             "class": NAME,
             "parameters": {k: writer.value(v, f"The parameter {k!r} of {NAME}") for k, v in given.items()},
