@@ -71,12 +71,6 @@ def test_a_model_whose_rows_fade_is_not_taught(path: Path) -> None:
         opened(path)
 
 
-def test_a_journal_of_an_older_version_is_told(path: Path) -> None:
-    Path(f"{path}.journal").write_bytes(b"")
-    with pytest.raises(OptionError, match=r"version 0\.2"):
-        opened(path)
-
-
 def test_examples_are_there_after_a_start(path: Path) -> None:
     first = opened(path)
     assert learn(first, *(example(k) for k in range(5))) == (5, 0)

@@ -272,8 +272,8 @@ def test_columns_of_nothing_and_of_one_kind(app: Any, path: Path) -> None:
     ("loss", "said"),
     [
         ({}, "The loss is empty"),
-        ({"yes": {}}, "nothing of the answer 'yes'"),
-        ({"yes": {"no": 1}}, "the truth '*' stands for those not named"),
+        ({"yes": {}}, "loss of the decision 'yes' is empty"),
+        ({"yes": {"no": 1}}, "the class '*' stands for those not named"),
         ({"yes": {"maybe": 1}}, "the classes are 'no', 'yes'"),
     ],
 )
@@ -347,7 +347,7 @@ def test_a_decision_is_served_with_its_own_losses(tmp_path: Path) -> None:
 def test_without_losses_anywhere_they_are_asked_for(app: Any) -> None:
     got = ask(app, "/decide", {"row": ROWS[0]})
     assert got.status == 422
-    assert "Say what each answer costs" in got.json["detail"]
+    assert "Send what each decision costs" in got.json["detail"]
 
 
 def test_losses_that_hang_on_an_amount_are_asked_for(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ def test_losses_that_hang_on_an_amount_are_asked_for(tmp_path: Path) -> None:
     tb.save(model, tmp_path / "m.tb")
     got = ask(application(Settings(str(tmp_path / "m.tb"))), "/decide", {"row": ROWS[0]})
     assert got.status == 422
-    assert "hang on an amount" in got.json["detail"]
+    assert "depend on an amount" in got.json["detail"]
 
 
 def test_texts_in_every_form(tmp_path: Path) -> None:

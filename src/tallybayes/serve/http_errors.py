@@ -29,7 +29,7 @@ WORDS = tuple(
         (r"`?priors`?", "prior"),
         (
             r"\(decision, \.\.\.\) stands for every class .*",
-            "the truth '*' stands for those not named.",
+            "the class '*' stands for those not named.",
         ),
         (r" Ask for at most", " Send at most"),
     )

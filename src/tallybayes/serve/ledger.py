@@ -77,11 +77,6 @@ class Ledger:
 
     def restore(self) -> None:
         """The state as the store has it: at the start, and after a transaction that failed."""
-        if os.path.exists(self.path + ".journal"):
-            raise OptionError(
-                f"{self.path}.journal is of version 0.2, which kept examples in a journal. Stop a service of that "
-                "version in order, which writes all of them into the model, and move the journal away."
-            )
         try:
             self.store.open()
         except sqlite3.DatabaseError as e:

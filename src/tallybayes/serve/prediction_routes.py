@@ -141,7 +141,7 @@ def _notes(heard: list[str]) -> list[str]:
 
 def _only_json(request: Request) -> None:
     if form_of(request.headers.get("content-type")) != JSON:
-        raise HttpError(415, "The question is taken as application/json.")
+        raise HttpError(415, "Send the request as application/json.")
 
 
 def _column(schema: Schema, j: int) -> a.Column:

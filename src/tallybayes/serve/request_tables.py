@@ -84,7 +84,7 @@ def rows_of(question: Question, columns: ServedColumns, limits: Limits) -> tuple
     given = [form for form in ("row", "rows", "columns") if getattr(question, form) is not UNSET]
     if len(given) != 1:
         got = " and ".join(given) or "none of them"
-        raise HttpError(422, f"A question has one of row, rows or columns; got {got}.")
+        raise HttpError(422, f"A request has one of row, rows or columns; got {got}.")
     if isinstance(question.row, dict):
         columns.refuse_unknown(question.row)
         return columns.table(read_table([question.row])), 1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 encode = msgspec.json.Encoder().encode
-REST = "*"  # of the truths, in a loss
+REST = "*"  # all other classes, in a loss
 RANGES = {JSON: JSON, CSV: CSV, ARROW: ARROW, "*/*": JSON, "application/*": JSON, "text/*": CSV}  # of Accept
 QUALITY = re.compile(r"(?:.*;)?\s*q=([01](?:\.\d{0,3})?)")
 ROWS = "tallybayes.rows"  # in a scope: how many rows the response is about
@@ -273,18 +273,18 @@ def _losses(known: Known, question: Decide) -> tuple[Floats, list[object]]:
     own = known.decision
     if isinstance(question.loss, UnsetType):
         if own is None:
-            raise HttpError(422, "Say what each answer costs: loss, as {answer: {truth: cost}}.")
+            raise HttpError(422, "Send what each decision costs: loss, as {decision: {class: cost}}.")
         if own.amount_loss_ is not None:
-            raise HttpError(422, "The losses of this model hang on an amount. Say loss for this question.")
+            raise HttpError(422, "The losses of this model depend on an amount. Send loss with the request.")
         return own.loss_, own.answers_.tolist()[: len(own.loss_)]
     pairs: dict[tuple[object, object], float] = {}
     for name, costs in question.loss.items():
         answer = known.by_text.get(name, name)
         for truth, cost in costs.items():
             whole = truth == REST and REST not in known.by_text
-            pairs[answer, ... if whole else _class_of(truth, known, "The loss names the truth")] = cost
+            pairs[answer, ... if whole else _class_of(truth, known, "The loss names the class")] = cost
         if not costs:
-            raise HttpError(422, f"The loss says nothing of the answer {name!r:.80}: say its cost for each truth.")
+            raise HttpError(422, f"The loss of the decision {name!r:.80} is empty. Send its cost for each class.")
     if not pairs:
-        raise HttpError(422, "The loss is empty. Say what each answer costs: {answer: {truth: cost}}.")
+        raise HttpError(422, "The loss is empty. Send what each decision costs: {decision: {class: cost}}.")
     return read_loss(pairs, None, known.model.classes_)
