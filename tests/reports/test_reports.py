@@ -370,6 +370,19 @@ def test_a_calibration_that_few_rows_cannot_show_is_not_called_good() -> None:
     assert said[20_000].startswith("Overconfident by ")
 
 
+def test_hours_are_a_curve_over_their_counts() -> None:
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90 * 86400, 600), unit="s")
+    X = pd.DataFrame({"when": when, "size": rng.normal(size=600)})
+    y = np.where((when.hour > 17) | (X["size"] > 1), "late", "early")
+    html = report(tb.BayesClassifier().fit(X[:400], y[:400]), X[400:], y[400:], baseline=False).html
+    cards = {re.findall("<h3>(.*?)</h3>", card)[0]: card for card in html.split("<article")[1:]}
+    for name, most in (("when: hour", 24), ("size", 25)):
+        assert cards[name].count("<polyline") == 1
+        assert 10 <= cards[name].count('class="often"') <= most
+    assert cards["when: weekday"].count("<rect") == 7
+
+
 def test_a_label_fits_where_it_stands() -> None:
     assert pictures.fitted_label("short", 100) == "short"
     assert pictures.fitted_label("a name that is too long", 80) == "a name tha…"

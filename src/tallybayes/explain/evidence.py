@@ -420,7 +420,7 @@ class Explanation:
     def __repr__(self) -> str:
         n, d, K = self.log_likelihood.shape
         rest = "the rest" if self.rival is None else repr(self.rival)
-        return f"Explanation of {n} row(s), {d} feature(s), {K} class(es), against {rest}"
+        return f"Explanation of {_some(n, 'row')}, {_some(d, 'feature')}, {_some(K, 'class', 'es')}, against {rest}"
 
     def __str__(self) -> str:
         return f"{self!r}\nRow 0: {self.text(0)}" if len(self) else repr(self)
@@ -462,3 +462,7 @@ def _refuse_absurd(n: int, d: int, K: int) -> None:
     raise TableError(
         f"An explanation of {n} rows, {d} columns and {K} classes would take {n * d * K * 8 / 1e9:.1f} GB. {advice}"
     )
+
+
+def _some(n: int, what: str, ending: str = "s") -> str:
+    return f"{n:,} {what}{'' if n == 1 else ending}"

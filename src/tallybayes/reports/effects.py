@@ -75,9 +75,14 @@ def section(
             if j in texts:
                 by = _telling(evidence, drawn_classes)
                 values, evidence = [values[i] for i in by], evidence[by]
-            evidence = evidence[:, drawn_classes]
+            evidence, all_seen = evidence[:, drawn_classes], seen.get(j)
+            levels = j not in texts and not _numeric(values)
+            if levels and len(values) > MOST_LEVELS and all(map(_reads_as_number, values)):
+                # levels in an order, as hours are
+                counted, values = [often.get(v, 0) for v in values], [float(v) for v in values]
+                all_seen = np.repeat(values, counted)
             body = (
-                _curve(name, values, evidence, seen.get(j), name in days)
+                _curve(name, values, evidence, all_seen, name in days)
                 if _numeric(values)
                 else _bars(name, values, evidence, shown, often)
             )

@@ -346,6 +346,8 @@ def rows_section(
 
 
 def _shown(value: object, is_day: bool) -> str:
+    if isinstance(value, int):
+        return str(value).replace("-", "\u2212")
     if isinstance(value, float):
         return as_day(value) if is_day else number(value, 4)
     return "?" if value is None else level(value)
