@@ -135,6 +135,18 @@ TB_INLINE void leave_one_out_terms(const LeaveOneOutTerms& t, float scale, float
   }
 }
 
+template <std::size_t fixed>
+TB_INLINE void add_joined_of(std::size_t rows, std::size_t classes, std::size_t bins,
+                             const std::uint32_t* configuration, const std::uint32_t* child, const std::int32_t* y,
+                             const float* table, float scale, float* out) {
+  const std::size_t K = fixed ? fixed : classes;
+  for (std::size_t r = 0; r < rows; ++r, out += K) {
+    const std::size_t cell = configuration[r] * bins + child[r];
+    const float* from = table + (cell * K + static_cast<std::size_t>(y[r])) * K;
+    for (std::size_t c = 0; c < K; ++c) out[c] += scale * from[c];
+  }
+}
+
 // fold_lifts, or fold_own, for few classes: their totals stand beside the bins, so that a row is one loop.
 template <bool own>
 TB_INLINE void fold_few(const float* n, const float* above, const float* total, float concentration, float worth,
@@ -349,8 +361,7 @@ void own_cells(std::size_t rows, std::size_t classes, std::size_t bins, const st
 
 bool row_units(const std::uint32_t* configuration, const std::uint32_t* child, const std::int32_t* y, const double* w,
                std::size_t rows, bool any, float* unit) {
-  for (std::size_t r = 0; r < rows; ++r) unit[r] = 1.0f;
-  for (std::size_t r = 0; r < rows && w; ++r) unit[r] = static_cast<float>(w[r] < 1.0 ? w[r] : 1.0);
+  for (std::size_t r = 0; r < rows; ++r) unit[r] = w && w[r] < 1.0 ? static_cast<float>(w[r]) : 1.0f;
   const std::uint32_t all = any ? 1 : 0;
   std::uint32_t found = 0;
   for (std::size_t r = 0; r < rows; ++r) {
@@ -369,6 +380,22 @@ void add_leave_one_out(const LeaveOneOutTerms& t, float scale, float* out) {
   if (t.classes == 2) return leave_one_out_terms<2>(t, scale, out);
   if (t.classes == 3) return leave_one_out_terms<3>(t, scale, out);
   leave_one_out_terms<0>(t, scale, out);
+}
+
+void join_own(const float* other, const float* own, std::size_t cells, std::size_t classes, float* table) {
+  for (std::size_t e = 0; e < cells; ++e, other += classes, own += classes) {
+    for (std::size_t y = 0; y < classes; ++y, table += classes) {
+      for (std::size_t c = 0; c < classes; ++c) table[c] = other[c];
+      table[y] = own[y];
+    }
+  }
+}
+
+void add_joined(std::size_t rows, std::size_t classes, std::size_t bins, const std::uint32_t* configuration,
+                const std::uint32_t* child, const std::int32_t* y, const float* table, float scale, float* out) {
+  if (classes == 2) return add_joined_of<2>(rows, classes, bins, configuration, child, y, table, scale, out);
+  if (classes == 3) return add_joined_of<3>(rows, classes, bins, configuration, child, y, table, scale, out);
+  add_joined_of<0>(rows, classes, bins, configuration, child, y, table, scale, out);
 }
 
 void fold_order(const float* n, const float* above, const float* share, float concentration, std::size_t configurations,

@@ -93,6 +93,13 @@ TB_DECLARE(void, lift_own,
            (float* p, const float* n, const float* total, std::size_t rows, float concentration, float worth))
 // out (rows, classes) += scale * log P
 TB_DECLARE(void, add_leave_one_out, (const LeaveOneOutTerms& t, float scale, float* out))
+// table (configurations, bins, classes of the row, classes): other, but for the row's own class own, each of them
+// (configurations, bins, classes)
+TB_DECLARE(void, join_own, (const float* other, const float* own, std::size_t cells, std::size_t classes, float* table))
+// out (rows, classes) += scale * the logarithms of such a table. Every row has a configuration, a child and a class.
+TB_DECLARE(void, add_joined,
+           (std::size_t rows, std::size_t classes, std::size_t bins, const std::uint32_t* configuration,
+            const std::uint32_t* child, const std::int32_t* y, const float* table, float scale, float* out))
 
 // p (configurations, row) = (n + concentration * above[configuration / inner]) * share of the configuration; row = bins
 // * classes. alone: one share for a configuration, not for each class of it. worth: as in LeaveOut, with a total for

@@ -53,12 +53,13 @@ class Learner {
   Learner(const Chains& chains, std::size_t classes, const SmoothingOptions& smooth)
       : chains_(chains), K_(classes), smooth_(smooth), search_(smooth.grid) {}
 
-  // configuration(l): that of each row with the first l parents.
+  // configuration(l): that of each row with the first l parents. some_missing: a row has none with all
+  // of them, or weighs less than one.
   template <class T, class Count, class Configuration>
-  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, Configuration&& configuration, double scale,
-             double* concentrations, float* logs, float* terms) {
+  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, Configuration&& configuration, bool some_missing,
+             double scale, double* concentrations, float* logs, float* terms) {
     begin(i, counts + chains_.counts[i] * K_);
-    read_rows(i, rows, configuration);
+    read_rows(i, rows, configuration, some_missing);
     start_rows();
     parent_ = root_, loo_other_ = loo_own_ = root_loo_;
     own_by_cell_ = uses_tables_;
@@ -138,16 +139,21 @@ class Learner {
 
   // The child of every row, and what it has in the counts: nothing, if a parent is missing. Which rows are careful.
   template <class T, class Configuration>
-  void read_rows(std::size_t i, const Rows<T>& rows, Configuration&& configuration) {
+  void read_rows(std::size_t i, const Rows<T>& rows, Configuration&& configuration, bool some_missing) {
     child_.assign(rows.n, 0);
-    if (has_child_) ChainViews(chains_, i).step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
+    if (has_child_) some_missing |= ChainViews(chains_, i).step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
     const std::uint32_t* last = configuration(parents_);
     std::size_t cells = 0;
     for (std::size_t l = 0; l <= parents_; ++l) cells += orders_[l].n.size();
     uses_tables_ = pseudo_count_ > 0 && cells <= kCellsOfRow * rows.n * (parents_ + 1) * K_;
     for (std::vector<float>* each : {&row_own_, &n_, &total_, &unit_}) each->resize(rows.n);
     if (!uses_tables_) std::fill(row_own_.begin(), row_own_.end(), 1.0f);
-    const bool some = TB_CALL(row_units, last, child_.data(), rows.y, rows.w, rows.n, !uses_tables_, unit_.data());
+    const bool ones = all_whole_;  // of the chain before
+    all_whole_ = uses_tables_ && !some_missing;
+    bool some = false;
+    if (all_whole_ && !ones) std::fill(unit_.begin(), unit_.end(), 1.0f);
+    if (!all_whole_)
+      some = TB_CALL(row_units, last, child_.data(), rows.y, rows.w, rows.n, !uses_tables_, unit_.data());
     GeneralPathRows& to = general_;
     to.row.clear(), to.y.clear(), to.unit.clear(), to.child.clear();
     for (std::size_t r = 0; r < rows.n && some; ++r) {
@@ -284,9 +290,15 @@ class Learner {
   // terms (rows, classes) += scale * log P of the rows, leave-one-out.
   template <class T, class Configuration>
   void add_terms(const Rows<T>& rows, Configuration&& configuration, float scale, float* terms) {
-    if (uses_tables_) {
+    if (uses_tables_) TB_CALL(logs_of, loo_other_.data(), loo_other_.data(), loo_other_.size());
+    if (all_whole_ && own_by_cell_ && loo_own_.size() * K_ <= rows.n) {  // else fewer logarithms row by row
+      TB_CALL(logs_of, loo_own_.data(), loo_own_.data(), loo_own_.size());
+      next_.resize(loo_own_.size() * K_);
+      TB_CALL(join_own, loo_other_.data(), loo_own_.data(), loo_own_.size() / K_, K_, next_.data());
+      TB_CALL(add_joined, rows.n, K_, bins_, configuration(parents_), child_.data(), rows.y, next_.data(), scale,
+              terms);
+    } else if (uses_tables_) {
       if (own_by_cell_) read_own(parents_ + 1, rows, configuration, rows.n);
-      TB_CALL(logs_of, loo_other_.data(), loo_other_.data(), loo_other_.size());
       TB_CALL(add_leave_one_out,
               LeaveOneOutTerms{rows.n, K_, bins_, configuration(parents_), child_.data(), rows.y, unit_.data(),
                                loo_other_.data(), row_own_.data()},
@@ -324,6 +336,7 @@ class Learner {
   float pseudo_count_ = 0;
   double all_ = 0;  // the weight of all rows
   std::vector<Order> orders_;
+  bool all_whole_ = false;   // every row is one, and has every bin
   bool uses_tables_ = true;  // P of the other classes is read from tables, not computed row by row
   bool own_by_cell_ = true;  // P of the own class is read from loo_own_, up to this order
   std::vector<float> root_, root_loo_, unit_;
@@ -391,9 +404,10 @@ void learn_chains(const Chains& chains, const Count* counts, std::size_t classes
   std::vector<std::unique_ptr<Learner>> learner(all);
   std::vector<std::uint32_t> configuration;
   std::vector<std::vector<std::size_t>> of(outputs.count);
+  const bool light = rows.w && std::any_of(rows.w, rows.w + rows.n, [](double w) { return !(w >= 1.0); });
   for (const ParentTrie& tree : parent_tries(chains, most, chains.count)) {
     configuration.resize(tree.nodes() * rows.n);
-    tree.read(rows, 0, rows.n, configuration.data());
+    const std::vector<bool> none = tree.read(rows, 0, rows.n, configuration.data());
     std::vector<std::size_t> here;  // an output belongs to one thread, its chains come in order
     for (std::size_t i = tree.first(); i < tree.end(); ++i) {
       auto& own = of[static_cast<std::size_t>(outputs.of[i])];
@@ -406,7 +420,7 @@ void learn_chains(const Chains& chains, const Count* counts, std::size_t classes
       if (!mine) mine = std::make_unique<Learner>(chains, classes, smooth);
       for (const std::size_t i : of[output]) {
         const auto read = [&](std::size_t l) { return configuration.data() + tree.node(i, l) * rows.n; };
-        mine->learn(i, counts, rows, read, outputs.scale[i],
+        mine->learn(i, counts, rows, read, light || none[tree.last(i)], outputs.scale[i],
                     concentrations + chains.parent_start[i] + static_cast<std::int64_t>(i), logs,
                     terms ? terms + output * rows.n * classes : nullptr);
       }

@@ -36,20 +36,24 @@ class ParentTrie {
   std::size_t last(std::size_t i) const { return of_[start_[i - first_ + 1] - 1]; }
 
   // configuration (nodes, count): of the rows from `from` on; kNoCell without a class, or where a parent is missing.
+  // Returns for each node whether a row has none.
   template <class T>
-  void read(const Rows<T>& rows, std::size_t from, std::size_t count, std::uint32_t* configuration) const {
+  std::vector<bool> read(const Rows<T>& rows, std::size_t from, std::size_t count, std::uint32_t* configuration) const {
+    std::vector<bool> none(node_.size(), false);
     for (std::size_t r = 0; r < count; ++r) configuration[r] = rows.y[from + r] < 0 ? kNoCell : 0;
-    for (std::size_t k = 1; k < node_.size(); ++k) read_node(rows, k, from, count, configuration);
+    none[0] = std::find(configuration, configuration + count, kNoCell) != configuration + count;
+    for (std::size_t k = 1; k < node_.size(); ++k) none[k] = read_node(rows, k, from, count, configuration);
+    return none;
   }
   // The same of one node, once that which it continues has been read.
   template <class T>
-  void read_node(const Rows<T>& rows, std::size_t k, std::size_t from, std::size_t count,
+  bool read_node(const Rows<T>& rows, std::size_t k, std::size_t from, std::size_t count,
                  std::uint32_t* configuration) const {
     const auto [parent, view] = node_[k];
     std::uint32_t* here = configuration + k * count;
     std::copy_n(configuration + parent * count, count, here);
     const auto column = static_cast<std::size_t>(chains_.views.column[view]);
-    step_cells(chains_.views, view, rows.codes + column * rows.n + from, here, count);
+    return step_cells(chains_.views, view, rows.codes + column * rows.n + from, here, count);
   }
 
  private:

@@ -62,6 +62,13 @@ void own_class(Probe& p, Numbers& some, std::size_t classes) {
                                unit.data(), log.data(), own.data()};
   TB_CALL_AT(p.isa, add_leave_one_out, terms, 0.5f, out.data());
   p.got("add_left_out", out, kSingle);
+  List<float> joined(log.size() * classes);
+  TB_CALL_AT(p.isa, join_own, log.data(), count.data(), configurations * bins, classes, joined.data());
+  p.got("join_own", joined);
+  configuration[3] = child[8] = 0;
+  TB_CALL_AT(p.isa, add_joined, rows, classes, bins, configuration.data(), child.data(), y.data(), joined.data(), 0.5f,
+             out.data());
+  p.got("add_joined", out, kSingle);
 }
 
 void orders(Probe& p, Numbers& some, std::size_t classes) {
