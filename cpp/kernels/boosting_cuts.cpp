@@ -79,7 +79,7 @@ TB_INLINE void gather(const TreeCells& t, const PairedColumns& c, std::size_t u)
     }
   };
   const std::uint32_t *row = t.order + t.start[u], *end = t.order + t.start[u + 1];
-  for (; row + copies <= end; row += copies)
+  for (; static_cast<std::size_t>(end - row) >= copies; row += copies)
     for (std::size_t k = 0; k < copies; ++k) add_row(row[k], sum + k * room);
   for (; row < end; ++row) add_row(*row, sum);
   for (std::size_t k = 1; k < copies; ++k)

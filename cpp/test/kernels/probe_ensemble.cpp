@@ -114,8 +114,8 @@ void paired(Probe& p, Numbers& some) {
   for (const std::size_t gradients : {1, 3}) {
     const std::size_t slots = paired_slots(gradients), most = slots == 1 ? kPairedColumns : 4;
     for (std::size_t columns = 1; columns <= most; ++columns) {
-      const std::size_t side = paired_side(slots, columns), scores = paired_scores(bins, side);
-      List<float> sum(2 * scores), score(scores);
+      const std::size_t side = paired_side(slots, columns);
+      List<float> sum(paired_sums(bins, side)), score(paired_scores(bins, side));
       for (std::size_t i = 0; i < bin.size(); ++i) place[i] = paired_place(bin[i], side);
       PairedColumns task{columns,       slots,       gradients,  side,         bins, place.data(),
                          before.data(), cuts.data(), sum.data(), score.data(), {},   {}};
