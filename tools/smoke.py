@@ -13,6 +13,7 @@ import numpy as np  # noqa: E402
 
 import tallybayes as tb  # noqa: E402
 from tallybayes.datasets import load_census, load_watermelon  # noqa: E402
+from tallybayes.utils.versions import versions  # noqa: E402
 
 
 def main() -> None:
@@ -42,9 +43,9 @@ def main() -> None:
     X = np.random.default_rng(0).normal(size=(500, 4))
     halves = tb.GaussianNB().fit(X[:250], X[:250, 0] > 0).merge(tb.GaussianNB().fit(X[250:], X[250:, 0] > 0))
     assert np.mean(halves.predict(X) == (X[:, 0] > 0)) > 0.9
-    for name, value in tb.utils.versions.versions().items():
+    for name, value in versions().items():
         print(f"    {name:<27}{value}")
-    assert "not installed" in str(tb.utils.versions.versions()["pandas"]), "this is no empty environment"
+    assert "not installed" in str(versions()["pandas"]), "this is no empty environment"
     print(f"    smoke test passed on Python {sys.version.split()[0]}")
 
 
