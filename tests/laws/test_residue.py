@@ -104,12 +104,13 @@ def patterns(X: pd.DataFrame, columns: list[str], rows: list[int]) -> Iterator[t
 
 def written(model: Any) -> dict[str, bytes]:
     """Everything that a model can be written to."""
-    found = {"file": tb.to_bytes(model), "pickle": pickle.dumps(model), "fitted": pickle.dumps(model.predictor_.fitted)}
+    assert model.predictor_.fitted.prior is not None  # the pickle holds what was estimated, too
+    found = {"file": tb.to_bytes(model), "pickle": pickle.dumps(model)}
     found["repr"] = f"{model.schema_}{model.schema_.levels}{model.schema_.cuts}".encode()
     ways: dict[str, Callable[[], Any]] = {
         "json": lambda: json.dumps(export.to_json(model)),
         "js": lambda: export.to_js(model),
-        "sql": lambda: export.to_sql(model, "t"),
+        "sql": lambda: export.to_sql(model),
         "onnx": lambda: export.to_onnx(model).SerializeToString(),
     }
     for name, way in ways.items():
