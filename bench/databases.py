@@ -30,7 +30,7 @@ def _database(n: int) -> tuple[Any, Any, list[str]]:
     return db, table, list(columns)
 
 
-@workload("NaiveBayes from DuckDB, sums", megabytes=1000.0, move="statistics")
+@workload("NaiveBayes from DuckDB, statistics", megabytes=1000.0, move="statistics")
 @workload("NaiveBayes from DuckDB, rows", megabytes=1000.0, move="rows")
 def counted(shrink: int, move: str) -> Case:
     from tallybayes.engines.sql import DatabaseTable
@@ -69,7 +69,7 @@ def scored(shrink: int) -> Case:
     )
 
 
-@workload("LazyBayes one question", seconds=0.5, megabytes=200.0)
+@workload("LazyBayes, one prediction", seconds=0.5, megabytes=200.0)
 def lazily(shrink: int) -> Case:
     n = 1_000_000 // shrink
     db, _, columns = _database(n)

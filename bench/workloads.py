@@ -327,7 +327,7 @@ def fading_dict(_: int, half_life: float | None = None, factor: float | None = N
     return Case("7 numbers, 7 words, 6 truths, 2 classes", each, per=len(rows))
 
 
-@workload("one dict: learn_one, a level never met", seconds=2e-5)
+@workload("one dict: learn_one, unseen level", seconds=2e-5)
 def new_levels(_: int) -> Case:
     """A copy of the model each time, or it would grow with the number of calls; its fast path is made first."""
     known, new = ([{"word": f"{what} {i}"} for i in range(n)] for what, n in (("old", 50_000), ("new", 20_000)))

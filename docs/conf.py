@@ -170,6 +170,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"tallybayes {release}"
 html_static_path = ["static"]
+html_favicon = "static/icon.svg"  # a tally
 html_css_files = ["site.css"]
 html_copy_source = False
 toc_object_entries_show_parents = "hide"  # fit(), not NaiveBayes.fit()
