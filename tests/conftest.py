@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 from collections import defaultdict
+from collections.abc import Generator
 
 import hypothesis
 import pytest
@@ -36,6 +38,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if out:
         config.hook.pytest_deselected(items=[item for item in items if id(item) in out])
         items[:] = [item for item in items if id(item) not in out]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fails a test that leaves a file in the current folder, such as a model saved under the value of an option."""
+    before, here = set(os.listdir()), os.getcwd()
+    result = yield
+    left = {name for name in set(os.listdir(here)) - before if not name.startswith((".", "build"))}
+    assert not left, f"{item.nodeid}, or a test beside it, left {sorted(left)} in {here}"
+    return result
 
 
 def pytest_collection_finish() -> None:

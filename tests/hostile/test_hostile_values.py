@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,8 @@ def test_labels_of_rare_types(kind: int, make: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_arguments_that_are_none(text: str) -> None:
+def test_arguments_that_are_none(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # b'x' is a path
     value = eval(text, {"np": np, "pd": pd})
     model = tb.GaussianNB().fit(COUNTS, Y)
     calls: list[Callable[[], Any]] = [
@@ -126,6 +128,7 @@ def test_arguments_that_are_none(text: str) -> None:
         lambda: model.log_likelihood(COUNTS, Y, by_class=value),
         lambda: model.merge(value),
         lambda: tb.merge_all(value),
+        lambda: tb.save(model, value) if not isinstance(value, int) else None,
         lambda: tb.load(value) if not isinstance(value, int | str | bytes) else None,  # those name a file
         lambda: model.sample(3, y=value),
         lambda: model.describe(value),
