@@ -593,7 +593,8 @@ LABELS = (("a", "b", "c"), (0, 1, 2, 3), ("x", "y"))
 def sample_of(codes: Any, y: Any, w: Any = None) -> Any:
     sizes = np.array([3, 4, 2])
     known: Any = [tb.data.schema.Levels(own) for own in LABELS]
-    return row_sample.sample_of(codes, sizes, positions(len(sizes)).of_levels(known, sizes), y, w)
+    tokens = positions(len(sizes)).of_levels(known, sizes)
+    return row_sample.deduplicated(row_sample.candidates(codes, sizes, tokens, y, w))
 
 
 def same_sample(a: Any, b: Any) -> None:
@@ -645,7 +646,8 @@ def test_renumbered_levels_keep_their_hashes(found: Any, order: list[int]) -> No
     known: Any = [tb.data.schema.Levels(tuple(own)) for own in (labels, *LABELS[1:])]
     moved = codes.copy()
     moved[0] = np.where(codes[0] == 255, 255, to[np.minimum(codes[0], 2)])
-    again = row_sample.sample_of(moved, sizes, positions(len(sizes)).of_levels(known, sizes), y, None)
+    tokens = positions(len(sizes)).of_levels(known, sizes)
+    again = row_sample.deduplicated(row_sample.candidates(moved, sizes, tokens, y, None))
     same_sample(again, row_sample.with_levels(sample_of(codes, y), sizes, [to, None, None]))
 
 

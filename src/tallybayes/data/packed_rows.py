@@ -42,26 +42,29 @@ def unpack(held: object) -> RowStore:
     if not isinstance(held, dict) or set(held) != STORE_FIELDS:
         raise ValueError("its rows are not a row store")
     y, w, classes = _labels(held)
-    n = len(y)
-    matrix = None if held["matrix"] is None else _array(held["matrix"], NUMBER_KINDS, 2)
-    csr = None if held["csr"] is None else _csr(held["csr"], n)
-    columns = None if held["columns"] is None else tuple(_read_column(c, n) for c in _list(held["columns"]))
-    if sum(part is not None for part in (matrix, csr, columns)) != 1 or (matrix is not None and len(matrix) != n):
-        raise ValueError("the rows it keeps are no table")
-    names = _names(held["names"])
+    table, names, limit = _table(held, len(y)), _names(held["names"]), held["limit"]
     if held["container"] not in get_args(Container):
         raise ValueError("the rows it keeps are of no known kind of table")
-    limit = held["limit"]
     if type(limit) is not int or not 0 < limit <= ALL:
         raise ValueError("the limit of its sample is no hash")
-    none = np.zeros((n, 2), dtype=np.uint64)
-    made = RowStore(held["container"], names, matrix, csr, columns, y, classes, w, none, limit)
+    none = np.zeros((len(y), 2), dtype=np.uint64)
+    made = RowStore(held["container"], names, *table, y, classes, w, none, limit)
     if (names is not None and len(names) != made.d) or made.d == 0:
         raise ValueError("its rows do not have one name for each column")
     made = with_keys(made)
     if made.n and int(made.key[-1, 0]) >= limit:
         raise ValueError("its sample has rows beyond its limit")
     return made
+
+
+def _table(held: dict[str, Any], n: int) -> tuple[Array | None, Any, tuple[StoredColumn, ...] | None]:
+    """A matrix, a sparse one, or columns."""
+    matrix = None if held["matrix"] is None else _array(held["matrix"], NUMBER_KINDS, 2)
+    csr = None if held["csr"] is None else _csr(held["csr"], n)
+    columns = None if held["columns"] is None else tuple(_read_column(c, n) for c in _list(held["columns"]))
+    if sum(form is not None for form in (matrix, csr, columns)) != 1 or (matrix is not None and len(matrix) != n):
+        raise ValueError("the rows it keeps are no table")
+    return matrix, csr, columns
 
 
 def _labels(held: dict[str, Any]) -> tuple[Array, Array, Array]:

@@ -101,24 +101,38 @@ def joined(a: StoredColumn, b: StoredColumn, name: str) -> StoredColumn:
     if a.form == "labels" and not a.labels:
         return replace(b, values=np.concatenate([_missing(b, len(a.values)), b.values]))
     if a.form == b.form == "numbers":
-        kind = a.kind if a.kind == b.kind else "real"
-        values = _as_type(b.values, a.values.dtype)
-        same = values.dtype == a.values.dtype
-        return StoredColumn("numbers", np.concatenate([a.values, values]), (), kind, a.integer and (b.integer or same))
+        return _joined_numbers(a, b)
     if a.form == b.form == "times" and a.times == b.times:
         return replace(a, values=np.concatenate([a.values, _as_type(b.values, a.values.dtype)]))
     known = b.form == "labels" and set(map(_typed, b.labels)) <= set(map(_typed, a.labels))
     if a.form == "categories" and (b.form == "categories" or known):
-        index = {_typed(v): code for code, v in enumerate(a.labels)}
-        labels = (*a.labels, *(v for v in b.labels if _typed(v) not in index))
-        index |= {_typed(v): code for code, v in enumerate(labels)}
-        to = np.array([*(index[_typed(v)] for v in b.labels), -1], dtype=np.int32)
-        scale = None
-        if a.scale is not None and b.scale is not None:
-            of_label = dict(zip(b.labels, b.scale, strict=True)) | dict(zip(a.labels, a.scale, strict=True))
-            scale = tuple(of_label[v] for v in labels)
-        values = np.concatenate([a.values, to[b.values]])
-        return StoredColumn("categories", values, labels, a.kind, a.integer and b.integer, scale)
+        return _joined_categories(a, b)
+    return _joined_objects(a, b, name)
+
+
+def _joined_numbers(a: StoredColumn, b: StoredColumn) -> StoredColumn:
+    kind = a.kind if a.kind == b.kind else "real"
+    values = _as_type(b.values, a.values.dtype)
+    same = values.dtype == a.values.dtype
+    return StoredColumn("numbers", np.concatenate([a.values, values]), (), kind, a.integer and (b.integer or same))
+
+
+def _joined_categories(a: StoredColumn, b: StoredColumn) -> StoredColumn:
+    """Categories, and other categories or labels among them: those of both."""
+    index = {_typed(v): code for code, v in enumerate(a.labels)}
+    labels = (*a.labels, *(v for v in b.labels if _typed(v) not in index))
+    index |= {_typed(v): code for code, v in enumerate(labels)}
+    to = np.array([*(index[_typed(v)] for v in b.labels), -1], dtype=np.int32)
+    scale = None
+    if a.scale is not None and b.scale is not None:
+        of_label = dict(zip(b.labels, b.scale, strict=True)) | dict(zip(a.labels, a.scale, strict=True))
+        scale = tuple(of_label[v] for v in labels)
+    values = np.concatenate([a.values, to[b.values]])
+    return StoredColumn("categories", values, labels, a.kind, a.integer and b.integer, scale)
+
+
+def _joined_objects(a: StoredColumn, b: StoredColumn, name: str) -> StoredColumn:
+    """Labels of any kind, where a table could have them in one column."""
     kind = "text" if "text" in (a.kind, b.kind) else ""
     found = _labelled([*a.objects().tolist(), *b.objects().tolist()], kind)
     if not all(type(v) is str for v in found.labels):

@@ -53,11 +53,6 @@ def empty_sample(sizes: Array) -> RowSample:
     return RowSample(none, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(0, dtype=np.uint64))
 
 
-def sample_of(codes: Array, sizes: Array, tokens: list[NDArray[np.uint64]], y: Array, w: Array | None) -> RowSample:
-    """The sample of packed codes (columns, rows); rows without a class or a weight are left out."""
-    return deduplicated(candidates(codes, sizes, tokens, y, w))
-
-
 def candidates(codes: Array, sizes: Array, tokens: list[NDArray[np.uint64]], y: Array, w: Array | None) -> RowSample:
     """The rows that may be in the sample, in their own order."""
     most = capacity(len(codes))

@@ -625,7 +625,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
 
     def _answering(self) -> Any:
         """What predicts: the model compiled, or the mixture of several half-lives."""
-        return half_life_mixture.predictor(self) if half_life_mixture.is_auto(self) else self.predictor_
+        return half_life_mixture.predictor(self) if half_life_mixture.is_auto(self) else self._own_predictor()
 
     def predict(self, X: object, priors: object = None) -> Array:
         """Predict the most probable class of each row.
