@@ -109,7 +109,6 @@ void bind_levels(nb::module_& m);
 void bind_words(nb::module_& m);
 void bind_level_list(nb::module_& m);
 void bind_row(nb::module_& m);
-void bind_json(nb::module_& m);
 void bind_estimates(nb::module_& m);
 void bind_objects(nb::module_& m);
 void bind_arrow(nb::module_& m);

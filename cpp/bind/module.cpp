@@ -91,7 +91,6 @@ NB_MODULE(_core, m) {
   tb::bind::bind_estimates(m);
   tb::bind::bind_row(m);
   tb::bind::bind_kernel(m);
-  tb::bind::bind_json(m);
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
   tb::bind::bind_fast_matrix(m);

@@ -83,6 +83,28 @@ def test_tables_come_back_if_asked_for(app: Any, P: Any) -> None:
     assert ask(app, "/predict", {"rows": ROWS}, accept="image/png").status == 406
 
 
+def test_rows_and_columns_in_any_order(tmp_path: Path) -> None:
+    path = melons(tmp_path)
+    app = application(Settings(str(path)))
+    expected = tb.NaiveBayes().fit(ROWS, LABELS).predict_proba(ROWS).tolist()
+    assert ask(app, "/predict", {"rows": ROWS}).json["probabilities"] == expected
+    by_name = {name: [row[name] for row in ROWS] for name in reversed(ROWS[0])}
+    assert ask(app, "/predict", {"columns": by_name}).json["probabilities"] == expected
+    few = application(Settings(str(path), limits=Limits(rows=3)))
+    assert ask(few, "/predict", {"rows": ROWS}).status == 413
+
+
+def test_dates_as_texts(tmp_path: Path) -> None:
+    days = [{"day": f"2024-{m:02d}-{d:02d}", "v": float(m)} for m in range(1, 13) for d in range(1, 20)]
+    y = ["warm" if 4 < int(str(r["day"])[5:7]) < 10 else "cold" for r in days]
+    table = {"day": pa.array([r["day"] for r in days]).cast(pa.timestamp("s")), "v": pa.array([r["v"] for r in days])}
+    model = tb.NaiveBayes().fit(pa.table(table), y)
+    tb.save(model, tmp_path / "days.tb")
+    app = application(Settings(str(tmp_path / "days.tb")))
+    got = ask(app, "/predict", {"rows": days}).json["probabilities"]
+    assert got == model.predict_proba(pa.table(table)).tolist()
+
+
 @pytest.mark.parametrize("body", [{"rows": []}, {"columns": {}}, {"columns": {"density": []}}])
 def test_no_rows_no_answers(app: Any, body: Any) -> None:
     assert ask(app, "/predict", body).json["predictions"] == []

@@ -19,7 +19,7 @@ from tallybayes.serve import responses as a
 from tallybayes.serve.http_errors import HttpError, in_words
 from tallybayes.serve.live import Known, Live
 from tallybayes.serve.request_bodies import JSON, BodyReader, Decide, Explain, Question, Row, form_of, read_body
-from tallybayes.serve.request_tables import ARROW, CSV, FORMS, from_arrow, from_csv, from_plain, rows_of
+from tallybayes.serve.request_tables import ARROW, CSV, FORMS, from_arrow, from_csv, rows_of
 from tallybayes.serve.service_settings import Settings
 
 LEVELS = 100  # of a column that /model lists
@@ -80,10 +80,7 @@ class PredictionRoutes:
     def _predicted(self, body: bytes, form: str, into: str) -> Made:
         known, limits = self._live.known, self._settings.limits
         with listening() as heard:
-            plain = from_plain(body, known.columns, limits) if form == JSON else None
-            if plain is not None:
-                (table, n), prior, one = plain, None, False
-            elif form == JSON:
+            if form == JSON:
                 question: Question = self._question.read(body)
                 row = question.row
                 if row is not UNSET and question.rows is UNSET and question.columns is UNSET and into == JSON:

@@ -16,7 +16,6 @@ import pyarrow as pa
 from msgspec import UNSET
 from pyarrow import csv
 
-from tallybayes import _core
 from tallybayes.cli.column_types import type_of_labels
 from tallybayes.cli.table_files import NULL_VALUES
 from tallybayes.data.schema import Schema, align
@@ -41,7 +40,6 @@ class ServedColumns:
     names: tuple[str, ...]
     known: frozenset[str]
     types: Mapping[str, pa.DataType]
-    plain: _core.JsonReader  # reads plain rows in JSON at once
 
     @classmethod
     def of(cls, schema: Schema) -> ServedColumns:
@@ -56,7 +54,7 @@ class ServedColumns:
         given = [g.name or f"x{j}" for j, g in enumerate(schema.expansion or ()) if g.what != "column"]
         types |= dict.fromkeys(given, pa.string())
         names = tuple(dict.fromkeys((*given, *read)))
-        return cls(schema, names, frozenset(names), types, _core.JsonReader(names))
+        return cls(schema, names, frozenset(names), types)
 
     def refuse_unknown(self, names: Iterable[str]) -> None:
         """Raises 422 for a name that is no column."""
@@ -95,34 +93,6 @@ def rows_of(question: Question, columns: ServedColumns, limits: Limits) -> tuple
     n = _length(question.columns)
     many_rows(n, limits)
     return from_columns(question.columns, n, columns), n
-
-
-def from_plain(body: bytes, columns: ServedColumns, limits: Limits) -> tuple[Table | None, int] | None:
-    """Many rows in plain JSON, read into columns by compiled code; None: it is for the careful way to say what it is.
-
-    What is read has the types that pyarrow gives to the values, so both ways give the same table."""
-    read = columns.plain.read(body, limits.rows)
-    if read is None:
-        return None
-    n, found = read
-    arrays = {columns.names[c[0]]: _array(n, c) for c in found if c[1] != "nothing"}
-    try:
-        table = _of_arrow(pa.table(arrays), columns) if arrays else None
-    except TableError:
-        return None
-    return None if table is None else (table, n)
-
-
-def _array(n: int, column: tuple[int, str, int, object, object, object]) -> pa.Array:
-    _, kind, nulls, valid, offsets, values = column
-    there = pa.py_buffer(valid) if nulls else None
-    if kind == "texts":
-        buffers = [there, pa.py_buffer(offsets), pa.py_buffer(values)]
-        return pa.Array.from_buffers(pa.string(), n, buffers, nulls)
-    if kind == "truths":
-        return pa.Array.from_buffers(pa.uint8(), n, [there, pa.py_buffer(values)], nulls).cast(pa.bool_())
-    how = pa.int64() if kind == "integers" else pa.float64()
-    return pa.Array.from_buffers(how, n, [there, pa.py_buffer(values)], nulls)
 
 
 def many_rows(n: int, limits: Limits) -> None:
