@@ -74,12 +74,18 @@ class BayesDecision(Wrapper):
 
     Examples
     --------
-    >>> from tallybayes import BayesDecision, GaussianNB
-    >>> X, y = [[1.0], [2.0], [3.0], [2.5], [4.0], [5.0]], ["well", "well", "well", "ill", "ill", "ill"]
-    >>> loss = {("well", "ill"): 20, ("ill", "well"): 1, ("test", ...): 0.5}
-    >>> model = BayesDecision(GaussianNB(), loss=loss).fit(X, y)
-    >>> model.predict([[0.0], [1.5], [4.5]]).tolist()
-    ['well', 'test', 'ill']
+    A missed tumour costs 20, a false alarm 1, a biopsy 0.3:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tallybayes import BayesDecision, LinearDiscriminantAnalysis
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y = np.where(y == 0, "ill", "well")
+    >>> loss = {("well", "ill"): 20, ("ill", "well"): 1, ("biopsy", ...): 0.3}
+    >>> model = BayesDecision(LinearDiscriminantAnalysis(), loss=loss).fit(X[::2], y[::2])
+    >>> decisions, rows = np.unique(model.predict(X[1::2]), return_counts=True)
+    >>> dict(zip(decisions.tolist(), rows.tolist()))
+    {'biopsy': 29, 'ill': 96, 'well': 159}
     """
 
     def __init__(

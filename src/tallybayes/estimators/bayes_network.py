@@ -121,6 +121,10 @@ class BayesNetwork(NetworkClassifier):
     TAN : Learns a tree from the rows.
     KDB : Learns up to k parents per column.
 
+    References
+    ----------
+    * Koller and Friedman (2009), Probabilistic graphical models. MIT Press.
+
     Examples
     --------
     >>> from tallybayes import BayesNetwork

@@ -180,11 +180,19 @@ class MultinomialNB(_Counts):
     ComplementNB : For unbalanced classes.
     NaiveBayes : Text columns beside other columns.
 
+    References
+    ----------
+    * McCallum and Nigam (1998), A comparison of event models for naive Bayes text classification. AAAI workshop.
+
     Examples
     --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> from tallybayes import MultinomialNB
-    >>> MultinomialNB().fit([[3, 0, 1], [0, 2, 2]], ["a", "b"]).predict([[1, 0, 0]]).tolist()
-    ['a']
+    >>> mail = ["Free money now!", "WIN free money", "win a prize, win money", "lunch at noon?", "See you at noon"]
+    >>> words = CountVectorizer()
+    >>> model = MultinomialNB().fit(words.fit_transform(mail), ["spam", "spam", "spam", "ham", "ham"])
+    >>> model.predict(words.transform(["free lunch money", "meeting at noon"])).tolist()
+    ['spam', 'ham']
     """
 
     def __init__(
@@ -305,9 +313,13 @@ class ComplementNB(_Counts):
 
     Examples
     --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> from tallybayes import ComplementNB
-    >>> ComplementNB().fit([[3, 0, 1], [0, 2, 2]], ["a", "b"]).predict([[1, 0, 0]]).tolist()
-    ['a']
+    >>> mail = ["Free money now!", "WIN free money", "win a prize, win money", "lunch at noon?", "See you at noon"]
+    >>> words = CountVectorizer()
+    >>> model = ComplementNB().fit(words.fit_transform(mail), ["spam", "spam", "spam", "ham", "ham"])
+    >>> model.predict(words.transform(["free lunch money", "meeting at noon"])).tolist()
+    ['spam', 'ham']
     """
 
     def __init__(
@@ -454,11 +466,19 @@ class BernoulliNB(_Discrete):
     MultinomialNB : For word counts.
     NaiveBayes : For mixed tables.
 
+    References
+    ----------
+    * McCallum and Nigam (1998), A comparison of event models for naive Bayes text classification. AAAI workshop.
+
     Examples
     --------
+    Handwritten digits, with pixels that are dark or not:
+
+    >>> from sklearn.datasets import load_digits
     >>> from tallybayes import BernoulliNB
-    >>> BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["a", "a", "b"]).predict([[1, 0]]).tolist()
-    ['a']
+    >>> X, y = load_digits(return_X_y=True)
+    >>> round(BernoulliNB(binarize=7).fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]), 2)
+    0.86
     """
 
     def __init__(
@@ -595,9 +615,13 @@ class CategoricalNB(_Discrete):
     Examples
     --------
     >>> from tallybayes import CategoricalNB
-    >>> model = CategoricalNB().fit([["red", "round"], ["red", "long"], ["green", "long"]], ["apple", "chili", "bean"])
-    >>> model.predict([["green", "long"]]).tolist()
-    ['bean']
+    >>> from tallybayes.datasets import load_watermelon
+    >>> melons, ripe = load_watermelon()
+    >>> X = [[value for value in melon.values() if isinstance(value, str)] for melon in melons]
+    >>> X[0]
+    ['green', 'curly', 'muffled', 'clear', 'hollow', 'hard']
+    >>> CategoricalNB().fit(X, ripe).predict(X[:2]).tolist()
+    ['yes', 'yes']
     """
 
     def __init__(

@@ -166,6 +166,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     QuadraticDiscriminantAnalysis : A covariance per class.
     RegularizedDiscriminantAnalysis : Between the two, chosen by leave-one-out.
 
+    References
+    ----------
+    * Ledoit and Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices. Journal of
+      Multivariate Analysis 88.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

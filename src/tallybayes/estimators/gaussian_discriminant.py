@@ -124,13 +124,23 @@ class GaussianDiscriminant(GenerativeClassifier):
     RegularizedDiscriminantAnalysis : Chooses its regularisation by leave-one-out.
     GaussianNB : Diagonal covariances, with options of naive Bayes.
 
+    References
+    ----------
+    * Friedman (1989), Regularized discriminant analysis. Journal of the American Statistical Association 84.
+
     Examples
     --------
+    Three wines by 13 measurements, and one of them without the last three:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
     >>> from tallybayes import GaussianDiscriminant
-    >>> X = [[0.0, 0.1], [1.0, 0.9], [0.5, 0.2], [4.0, 3.1], [5.0, 4.2], [4.4, 4.1]]
-    >>> model = GaussianDiscriminant(own_covariance=0.5).fit(X, ["a", "a", "a", "b", "b", "b"])
-    >>> model.predict([[0.4, 0.4], [4.5, None]]).tolist()
-    ['a', 'b']
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = GaussianDiscriminant(own_covariance=0.5).fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2])
+    1.0
+    >>> model.predict(np.where(np.arange(13) < 10, X[:1], np.nan)).tolist()
+    [0]
     """
 
     def __init__(

@@ -132,11 +132,13 @@ class KDB(LearnedNetwork):
     Examples
     --------
     >>> from tallybayes import KDB
-    >>> X = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 10
-    >>> y = [a ^ b for a, b, _ in X]
-    >>> model = KDB(k=1, schema="categorical").fit(X, y)
-    >>> model.score(X, y), model.k_, model.selected_
-    (1.0, 1, ['x0', 'x1'])
+    >>> from tallybayes.datasets import load_census
+    >>> people, income = load_census()
+    >>> model = KDB().fit(people[:7000], income[:7000])
+    >>> round(model.score(people[7000:], income[7000:]), 2)
+    0.86
+    >>> model.k_, model.selected_[:3]
+    (2, ['relationship', 'marital-status', 'capital-gain'])
     """
 
     def __init__(

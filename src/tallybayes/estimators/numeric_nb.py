@@ -111,12 +111,14 @@ class GaussianNB(GenerativeClassifier):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_iris
     >>> from tallybayes import GaussianNB
-    >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
-    >>> model.predict([[1.4], [6.0]]).tolist()
-    ['low', 'high']
-    >>> model.classes_.tolist(), model.theta_.tolist()
-    (['high', 'low'], [[7.5], [1.5]])
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GaussianNB().fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2])
+    0.96
+    >>> model.theta_[:, :2].round(2).tolist()  # sepal length and width: the means of the three species
+    [[5.02, 3.48], [5.99, 2.78], [6.5, 2.94]]
     """
 
     def __init__(
@@ -263,9 +265,13 @@ class PoissonNB(GenerativeClassifier):
 
     Examples
     --------
+    Handwritten digits, with the darkness of a pixel as a count from 0 to 16:
+
+    >>> from sklearn.datasets import load_digits
     >>> from tallybayes import PoissonNB
-    >>> PoissonNB().fit([[0, 3], [1, 4], [6, 0]], ["a", "a", "b"]).predict([[5, 1]]).tolist()
-    ['b']
+    >>> X, y = load_digits(return_X_y=True)
+    >>> round(PoissonNB().fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]), 2)
+    0.86
     """
 
     def __init__(
@@ -386,10 +392,11 @@ class KernelNB(GenerativeClassifier):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_iris
     >>> from tallybayes import KernelNB
-    >>> X = [[0.0], [0.1], [9.9], [10.0], [4.9], [5.0], [5.1]]
-    >>> KernelNB(bandwidth=0.1).fit(X, ["ends"] * 4 + ["middle"] * 3).predict([[9.0], [5.5]]).tolist()
-    ['ends', 'middle']
+    >>> X, y = load_iris(return_X_y=True)
+    >>> KernelNB().fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    0.96
     """
 
     def __init__(

@@ -329,11 +329,13 @@ class TAN(LearnedNetwork):
     Examples
     --------
     >>> from tallybayes import TAN
-    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10
-    >>> y = [a ^ b for a, b in X]
-    >>> model = TAN(root="x0", schema="categorical").fit(X, y)
-    >>> model.score(X, y), model.graph_.parents["x1"]
-    (1.0, ('x0',))
+    >>> from tallybayes.datasets import load_census
+    >>> people, income = load_census()
+    >>> model = TAN().fit(people[:7000], income[:7000])
+    >>> round(model.score(people[7000:], income[7000:]), 2)
+    0.85
+    >>> model.root_, model.graph_.parents["education"]
+    ('relationship', ('occupation',))
     """
 
     def __init__(
@@ -481,14 +483,18 @@ class SPODE(LearnedNetwork):
     AODE : The mean of the SPODEs of all columns.
     TAN : A tree.
 
+    References
+    ----------
+    * Webb, Boughton and Wang (2005), Not so naive Bayes: aggregating one-dependence estimators. Machine Learning 58.
+
     Examples
     --------
     >>> from tallybayes import SPODE
-    >>> X = [[0, 0, 5], [0, 1, 5], [1, 0, 5], [1, 1, 5]] * 10
-    >>> y = [a ^ b for a, b, _ in X]
-    >>> model = SPODE(schema="categorical").fit(X, y)
-    >>> model.score(X, y), model.superparent_
-    (1.0, 'x0')
+    >>> from tallybayes.datasets import load_census
+    >>> people, income = load_census()
+    >>> model = SPODE().fit(people[:7000], income[:7000])
+    >>> round(model.score(people[7000:], income[7000:]), 2), model.superparent_
+    (0.85, 'relationship')
     """
 
     def __init__(

@@ -116,6 +116,11 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
     NaiveBayes : With ``half_life``; merges and forgets.
     tallybayes.evaluation.prequential : Evaluates any model on a stream.
 
+    References
+    ----------
+    * Herbster and Warmuth (1998), Tracking the best expert. Machine Learning 32.
+    * Bifet and Gavaldà (2007), Learning from time-changing data with adaptive windowing. SDM.
+
     Examples
     --------
     >>> from tallybayes import StreamingBayes
