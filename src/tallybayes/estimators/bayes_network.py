@@ -128,20 +128,28 @@ class BayesNetwork(NetworkClassifier):
     Examples
     --------
     >>> from tallybayes import BayesNetwork
-    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
-    >>> y = [a ^ b for a, b in X]
-    >>> model = BayesNetwork("x0 -> x1", schema="categorical").fit(X, y)
-    >>> model.predict(X[:4]).tolist()
-    [0, 1, 1, 0]
+    >>> from tallybayes.datasets import load_census
+    >>> people, income = load_census()
+    >>> def about(*names):
+    ...     return [{name: person[name] for name in names} for person in people]
+    >>> X = about("age", "education", "occupation", "relationship")
+    >>> model = BayesNetwork("education -> occupation, age -> relationship").fit(X[:7000], income[:7000])
+    >>> round(model.score(X[7000:], income[7000:]), 2)
+    0.83
+    >>> print(model.graph_)
+    age | class
+    education | class
+    occupation | class, education (0.219 nats)
+    relationship | class, age (0.139 nats)
 
-    Two outputs at once, the second asked for given the first:
+    Two targets at once; the income is asked for given the sex:
 
-    >>> Y = {"sum": [a + b for a, b in X], "both": [a & b for a, b in X]}
-    >>> model = BayesNetwork(targets=["sum", "both"], schema="categorical").fit(X, Y)
-    >>> model.predict([[1, 1]]).tolist()
-    [[2, 1]]
-    >>> [p.round(2).tolist() for p in model.predict_proba([[1, 1]], given={"sum": 2})]
-    [[[0.0, 0.0, 1.0]], [[0.0, 1.0]]]
+    >>> Y = {"income": income, "sex": [person["sex"] for person in people]}
+    >>> model = BayesNetwork(targets=["income", "sex"]).fit(about("age", "education", "occupation"), Y)
+    >>> model.predict([{"age": 45, "occupation": "Exec-managerial"}]).tolist()
+    [['>50K', 'Male']]
+    >>> [p.round(2).tolist() for p in model.predict_proba([{"age": 45}], given={"sex": "Female"})]
+    [[[0.83, 0.17]], [[1.0, 0.0]]]
     """
 
     def __init__(

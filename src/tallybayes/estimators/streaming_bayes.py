@@ -123,13 +123,17 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
 
     Examples
     --------
+    Each person is predicted before they are learned:
+
     >>> from tallybayes import StreamingBayes
-    >>> model = StreamingBayes()
-    >>> for i in range(200):
-    ...     row, label = {"hour": float(i % 24)}, "night" if i % 24 < 6 else "day"
-    ...     _ = model.learn_one(row, label)
-    >>> model.predict_one({"hour": 3.0}), model.predict_one({"hour": 13.0})
-    ('night', 'day')
+    >>> from tallybayes.datasets import load_census
+    >>> people, income = load_census()
+    >>> model, right = StreamingBayes(), 0
+    >>> for person, label in zip(people[:1000], income):
+    ...     right += model.is_fitted and model.predict_one(person) == label
+    ...     _ = model.learn_one(person, label)
+    >>> right > 800
+    True
     """
 
     classes_: Array
