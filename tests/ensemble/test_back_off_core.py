@@ -46,13 +46,13 @@ def rungs_of(i):
 
 
 class Rows:
-    def __init__(self, n=150, K=3, dtype=np.uint8, seed=0, weights=False):
+    def __init__(self, n=150, K=3, dtype=np.uint8, seed=0, weights=False, missing=0.1):
         rng = np.random.default_rng(seed)
         self.n, self.K = n, K
         self.y = rng.integers(0, K, n).astype(np.int32)
         codes = np.stack([(rng.integers(0, s, n) + self.y * (rng.random(n) < 0.5)) % s for s in SIZES])
         self.codes = codes.astype(dtype)
-        self.codes[rng.random(codes.shape) < 0.1] = np.iinfo(dtype).max
+        self.codes[rng.random(codes.shape) < missing] = np.iinfo(dtype).max
         self.w = rng.choice([0.25, 0.5, 1.0, 2.5], n) if weights else None
         self.seen = np.array([[self.bin(v, r) for r in range(n)] for v in range(len(VIEWS))])  # bins of the views
 
@@ -155,8 +155,9 @@ def test_counts(chains, dtype, weights):
 @pytest.mark.usefixtures("isa")
 @pytest.mark.parametrize(("K", "dtype", "weights"), [(3, np.uint8, False), (2, np.uint16, True), (5, np.uint32, True)])
 @pytest.mark.parametrize("pseudo_count", [0.0, 1.0])
-def test_logs_and_left_out_terms(chains, K, dtype, weights, pseudo_count):
-    rows = Rows(n=120, K=K, dtype=dtype, weights=weights)
+@pytest.mark.parametrize(("n", "missing"), [(120, 0.1), (400, 0.0)])  # complete rows are joined
+def test_logs_and_left_out_terms(chains, K, dtype, weights, pseudo_count, n, missing):
+    rows = Rows(n=n, K=K, dtype=dtype, weights=weights, missing=missing)
     counts = rows.counted(chains)
     strengths, logs, left = learn(
         chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, pseudo_count=pseudo_count
@@ -168,7 +169,7 @@ def test_logs_and_left_out_terms(chains, K, dtype, weights, pseudo_count):
         rung = strengths[rungs_of(i)]
         assert len(rung) == len(parents) + 1
         assert set(rung[child < 0 :].tolist()) <= set(GRID.tolist())
-        for r in range(0, rows.n, 7):
+        for r in range(0, rows.n, n // 17):
             less = rows.weight.copy()
             less[r] -= min(less[r], 1.0)
             for c in range(K):

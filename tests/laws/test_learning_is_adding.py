@@ -148,6 +148,24 @@ def test_a_model_that_forgot_every_row_adds_nothing_and_learns_again(name: str) 
 
 
 @pytest.mark.parametrize("name", list(ALL))
+def test_rows_are_forgotten_one_by_one_in_any_order_to_the_last(name: str) -> None:
+    """However few are left: columns of few values leave cells that never vary."""
+    make, X, y, _ = parts(name, 0)
+    rng = np.random.default_rng(0)
+    w, order = rng.integers(1, 4, len(y)).astype(float), rng.permutation(len(y))
+    model = make().fit(X, y, sample_weight=w)
+    plan = model.empty()
+    for left in range(len(y) - 1, -1, -1):
+        i = order[left : left + 1]
+        model.forget(take(X, i), y[i], sample_weight=w[i])
+        if left == 30:
+            rest = order[:left]
+            expected = plan.partial_fit(take(X, rest), y[rest], sample_weight=w[rest])
+            same_answers(model, expected, take(X, rest), tol=1e-6)
+    assert model.class_count_.sum() == 0
+
+
+@pytest.mark.parametrize("name", list(ALL))
 def test_forgetting_what_was_never_learned_changes_nothing(name: str) -> None:
     make, X, y, new = parts(name, 1)
     model = make().fit(X, y)

@@ -55,13 +55,14 @@ from tallybayes.distributions.networks.joint_counts import (
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, MixedStatistics, Reals
 from tallybayes.distributions.statistics import expect, subtract
 from tallybayes.distributions.univariate.categorical import counted_columns
-from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianStatistics
+from tallybayes.distributions.univariate.gaussian import GaussianStatistics, combined
 from tallybayes.utils.array_types import Array, Floats
 
 Sizes = NDArray[np.int64]
 
 
 J = TypeVar("J", bound=JointParams)
+MEAN_PRECISION = 1e-10  # relative, of a mean after rows were removed from 10⁵ times as many as are left
 
 
 @dataclass(frozen=True)
@@ -292,5 +293,5 @@ def information(t: Tables, s: JointStatistics | JointParams) -> tuple[Floats, Fl
 def _combined(a: Moments, b: Moments, sign: int) -> Moments:
     """As Gaussian columns have theirs combined; but here a mean is one float64."""
     one, two = (GaussianStatistics(m.n, m.mean, np.zeros_like(m.mean), m.m2) for m in (a, b))
-    found = Gaussian().combine(one, two, sign)
+    found = combined(one, two, sign, MEAN_PRECISION)
     return Moments(found.n, found.mean, found.m2)

@@ -164,15 +164,7 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
         return GaussianStatistics(n, mean, low, m2)
 
     def combine(self, a: GaussianStatistics, b: GaussianStatistics, sign: int = 1) -> GaussianStatistics:
-        n, mean, low, delta, part = combine_means(a, b, sign)
-        with np.errstate(over="ignore", invalid="ignore"):  # `estimate` refuses what is no number
-            m2 = a.m2 + sign * b.m2 + sign * (delta * delta * a.n * part)
-        if sign < 0:
-            if (m2 < -1e-9 * a.m2).any():
-                raise ForgetError(NEVER_LEARNED)
-            same = (n == 0) | (m2 <= DUST * a.m2)  # what is left never varies: its mean is a float64
-            m2, low = np.where(same, 0.0, m2), np.where(same, 0.0, low)
-        return GaussianStatistics(n, mean, low, m2)
+        return combined(a, b, sign, 0.0)
 
     def sums_of_squares(self, s: GaussianStatistics) -> tuple[Array, Array]:
         return s.n, s.m2
@@ -283,3 +275,22 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
 def quadratic_form(A: Array, mean: Array, constant: Array) -> tuple[Array, Array, Array]:
     """A, b and c of (x − mean)ᵀ A (x − mean) + constant = xᵀ A x + xᵀ b + c, class by class."""
     return A, -2 * np.einsum("kij,kj->ki", A, mean), constant + np.einsum("kij,ki,kj->k", A, mean, mean)
+
+
+def combined(a: GaussianStatistics, b: GaussianStatistics, sign: int, precision: float) -> GaussianStatistics:
+    """The statistics of both, or of a without b (sign = -1). precision: relative, of means that have no low part.
+
+    After rows were removed such a mean is a few roundings from that of the rows that remain. So their squares may seem
+    to fall below zero by as much, and a mean so near to that of removed rows, which never vary, is theirs.
+    """
+    n, mean, low, delta, part = combine_means(a, b, sign)
+    with np.errstate(over="ignore", invalid="ignore"):  # `estimate` refuses what is no number
+        m2 = a.m2 + sign * b.m2 + sign * (delta * delta * a.n * part)
+        if sign < 0:
+            off = precision * np.abs(a.mean)
+            if (m2 < -1e-9 * a.m2 - a.n * part * off * (2 * np.abs(delta) + off)).any():
+                raise ForgetError(NEVER_LEARNED)
+            same = (n == 0) | (m2 <= DUST * a.m2)  # what is left never varies: its mean is a float64
+            m2, low = np.where(same, 0.0, m2), np.where(same, 0.0, low)
+            mean = np.where(same & (n > 0) & (b.n > 0) & (b.m2 == 0) & (np.abs(delta) < off), b.mean, mean)
+    return GaussianStatistics(n, mean, low, m2)
