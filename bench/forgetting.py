@@ -29,7 +29,16 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss
 
-from tallybayes import AODE, KDB, TAN, BayesClassifier, NaiveBayes, __version__
+from tallybayes import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    AnDE,
+    BayesClassifier,
+    NaiveBayes,
+    __version__,
+)
 from tallybayes.receipts import RemovedRows
 from tallybayes.receipts.residue import residue
 
@@ -139,7 +148,9 @@ CONTENDERS: dict[str, Callable[[], Any]] = {
     "TAN, sums": lambda: Ours(TAN()),
     "TAN, rows": lambda: Ours(TAN(memory="rows")),
     "KDB, sums": lambda: Ours(KDB()),
+    "SPODE, sums": lambda: Ours(SPODE()),
     "AODE, sums": lambda: Ours(AODE()),
+    "AnDE, sums": lambda: Ours(AnDE()),
     "NaiveBayes of kernel densities, sums": lambda: Ours(NaiveBayes("kernel")),
     "BayesClassifier('fast'), sums": lambda: Ours(BayesClassifier("fast", memory="sums")),
     "BayesClassifier('fast'), sample": lambda: Ours(BayesClassifier("fast")),
