@@ -14,6 +14,7 @@ import pytest
 import tallybayes as tb
 from tallybayes import _core
 from tallybayes.distributions.capabilities import sizes
+from tallybayes.estimators.model_lock import lock_of
 from tests.every_estimator import ESTIMATORS, labels
 
 THREADS, ROUNDS = 4, 40
@@ -141,7 +142,7 @@ def test_a_single_row_waits_for_whoever_is_learning() -> None:
     model = tb.NaiveBayes("gaussian").fit(rows, ["yes", "no"] * 10)
     for row in rows[:3]:  # from the second on without the lock
         model.learn_one(row, "yes")
-    with model._learning():
+    with lock_of(model):
         waiting = Thread(target=model.learn_one, args=(rows[4], "no"))
         waiting.start()
         waiting.join(0.05)

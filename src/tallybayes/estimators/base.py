@@ -25,6 +25,7 @@ from tallybayes.estimators import (
     provenance,
     row_memory,
 )
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.prior_shift import PriorShift
 from tallybayes.estimators.sklearn_bases import ClassifierMixin
 from tallybayes.estimators.state import ModelState
@@ -86,7 +87,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         self : estimator
             The same model, fitted.
         """
-        with self._learning():
+        with lock_of(self):
             self._learn(X, y, sample_weight, None, from_scratch=True, is_all_data=True)
         return self
 
@@ -109,7 +110,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         self : estimator
             The same model, which has learned the rows.
         """
-        with self._learning():
+        with lock_of(self):
             self._require_adding()
             self._require_exact()
             learning.require_given_weights(self)
@@ -293,7 +294,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         self._require_attribute("half_life_weights_")
         if not half_life_mixture.is_auto(self):
             raise AttributeError("half_life_weights_ is there with half_life='auto'.")
-        with self._learning():
+        with lock_of(self):
             found = half_life_mixture.fading_of(self).weights.tolist()
         return dict(zip(half_life_mixture.HALF_LIVES, found, strict=True))
 
@@ -616,7 +617,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         >>> model.ignore_extra().predict_one({"wind": 9.2, "request": "77-b"})
         'stay'
         """
-        with self._learning():
+        with lock_of(self):
             fitted = self.fitted_
             self._set_fitted(replace(fitted, schema=replace(fitted.schema, extra=bool(ignore))))
         return self

@@ -23,6 +23,7 @@ from tallybayes.data.table import Table
 from tallybayes.distributions.base import statistics_from
 from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import MergeError, OptionError, brief
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.model.fast_row import FastRow, open_fast_row
 from tallybayes.model.fitted import GONE, Fitted, count
 from tallybayes.model.predictor import Predictor
@@ -216,7 +217,7 @@ def attach(model: ModelState, fast_row: FastRow) -> FastRow | str:
         for held in fading.members:
             if held.fast_row is None:
                 held.estimated = held.estimated or held.fitted.estimate(model._prior())
-                held.fast_row = open_fast_row(held.estimated, model._prior(), model._learning())
+                held.fast_row = open_fast_row(held.estimated, model._prior(), lock_of(model))
             if isinstance(held.fast_row, str):
                 return held.fast_row
             others.append(held.fast_row.core)
@@ -236,7 +237,7 @@ def at_half_life(model: Model, rows: float | None) -> Model:
     model._require_fit()
     if not is_auto(model):
         raise OptionError(f"at_half_life is for half_life='auto'; this model has half_life={model.half_life!r}.")
-    with model._learning():
+    with lock_of(model):
         fading = fading_of(model).settled()
         which = HALF_LIVES[int(np.argmax(fading.weights))] if rows is None else rows
         if which not in HALF_LIVES:
@@ -331,7 +332,7 @@ class MixturePredictor:
 
 def predictor(model: ModelState) -> MixturePredictor:
     """All half-lives, compiled."""
-    with model._learning():
+    with lock_of(model):
         fading, made = fading_of(model), [model._own_predictor()]
         options = model._prediction_options()
         for held in fading.members:
@@ -351,7 +352,7 @@ def proba_one(model: ModelState, fast_row: object) -> Any:
         return None
     fading: Fading | None = model.__dict__.get("_fading")
     if fading is None or fading.core is not fast_row.core:
-        with model._learning():
+        with lock_of(model):
             if type(attach(model, fast_row)) is not FastRow:
                 return None
     return fast_row.core.mixed_proba

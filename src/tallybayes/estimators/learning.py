@@ -30,6 +30,7 @@ from tallybayes.errors import (
     warn,
 )
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import check_class_weight, memory_of
 from tallybayes.model import temperature
 from tallybayes.model.cancellation import cancelled_columns
@@ -226,7 +227,7 @@ def refit(model: GenerativeClassifier) -> None:
 
 def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> None:
     """Removes rows that were learned."""
-    with model._learning():
+    with lock_of(model):
         model._check_options()
         model._require_adding()
         model._require_exact()
@@ -263,7 +264,7 @@ def forget_with_receipt(model: GenerativeClassifier, X: object, y: object, sampl
     """The same, with a record of it."""
     from tallybayes import receipts  # when it is called: receipts know of models, models not of them
 
-    with model._learning():
+    with lock_of(model):
         recorded = receipts.RecordedForgetting(model)
         recorded.forget(X, y, sample_weight)
         return recorded.receipt()
@@ -281,7 +282,7 @@ def forget_from(
     from tallybayes import receipts
     from tallybayes.engines import learn_and_predict
 
-    with model._learning():
+    with lock_of(model):
         model._require_fit()
         other = model.copy()
         recorded = receipts.RecordedForgetting(other) if receipt else None
@@ -304,7 +305,7 @@ def learn_from(
     """Adds all rows of a source, or none."""
     from tallybayes.engines import learn_and_predict  # when it is called: engines know of models, models not of them
 
-    with model._learning():
+    with lock_of(model):
         model._check_options()
         model._require_adding()
         model._require_exact()
@@ -407,7 +408,7 @@ def leave_one_out(model: ModelState, X: object, y: object, sample_weight: object
 
 def temper(model: ModelState, X: object, y: object, sample_weight: object) -> None:
     """Chooses the temperature again."""
-    with model._learning():
+    with lock_of(model):
         rows = rows_to_subtract(model, X, y, sample_weight)
         model._take_temperature(
             temperature.choose_temperature(model._parameters(), rows, model._prior(), model._offset)
@@ -417,7 +418,7 @@ def temper(model: ModelState, X: object, y: object, sample_weight: object) -> No
 
 def relearn(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> None:
     """Makes every choice again, on the rows that remain."""
-    with model._learning():
+    with lock_of(model):
         model._check_options()
         model._require_fit()
         model._require_adding()
@@ -533,7 +534,7 @@ def decay(model: ModelState, factor: float) -> None:
     model._require_fit()
     if not (type(factor) is float or is_number(factor)) or not 0 < factor <= 1:  # a stream may do so at each row
         raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
-    with model._learning():
+    with lock_of(model):
         model._require_adding()
         if memory_of(model) == "rows":
             row_memory.decay(model, float(factor))
@@ -581,7 +582,7 @@ def require_no_order(model: ModelState) -> None:
 
 def learn_batches(model: Model, batches: Iterable[Any]) -> Model:
     """Adds batches (X, y) or (X, y, weight), all or none, and estimates parameters once at the end."""
-    with model._learning():
+    with lock_of(model):
         model._require_adding()
         model._require_exact()
         require_given_weights(model)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators import half_life_mixture, row_memory
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import memory_of
 from tallybayes.estimators.provenance import note_removed, removed_of
 from tallybayes.estimators.state import ModelState
@@ -71,7 +72,7 @@ def merge(model: ModelState, others: Iterable[Any]) -> None:
         model._check_merge(other)
         row_memory.check_same(model, other)
     theirs, spent = [other.fitted_ for other in several], _spent([model, *several])
-    with model._learning(), half_life_mixture.all_or_nothing(model):
+    with lock_of(model), half_life_mixture.all_or_nothing(model):
         mixed = half_life_mixture.merged([model, *several]) if half_life_mixture.is_auto(model) else None
         whole = model._with_current_options()
         for fitted in theirs:
@@ -87,7 +88,7 @@ def merge(model: ModelState, others: Iterable[Any]) -> None:
 
 def _merge_rows(model: ModelState, others: Iterable[Any]) -> None:
     """memory='rows': the fit of the rows of all, whatever each of them has chosen."""
-    with model._learning():
+    with lock_of(model):
         model._require_fit()
         model._require_adding()
         rows = row_memory.rows_of(model)

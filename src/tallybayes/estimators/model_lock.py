@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 from weakref import WeakSet
 
 from tallybayes import _core
 
-
-class Locked:
-    """A model with a lock of its own, made when it is first asked for."""
-
-    _lock: _core.Lock
-
-    def _learning(self) -> _core.Lock:
-        """The lock of this model, one writer at a time: what several threads add is all learned."""
-        lock: _core.Lock | None = self.__dict__.get("_lock")
-        if lock is None:
-            lock = self.__dict__.setdefault("_lock", _core.Lock())
-            _locked.add(self)
-        return lock
+_locked: WeakSet[Any] = WeakSet()  # models that have a lock
 
 
-_locked: WeakSet[Locked] = WeakSet()  # models that have a lock
+def lock_of(model: Any) -> _core.Lock:
+    """The lock of this model, made when it is first asked for: one writer at a time."""
+    lock: _core.Lock | None = model.__dict__.get("_lock")
+    if lock is None:
+        lock = model.__dict__.setdefault("_lock", _core.Lock())
+        _locked.add(model)
+    return lock
 
 
 def _renew_locks() -> None:

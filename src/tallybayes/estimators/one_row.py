@@ -15,6 +15,7 @@ from tallybayes import _core
 from tallybayes.data.expansion import expand_row
 from tallybayes.errors import TableError
 from tallybayes.estimators import half_life_mixture
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import memory_of
 from tallybayes.estimators.provenance import note_removed
 from tallybayes.estimators.row_memory import place
@@ -32,7 +33,7 @@ MOST_WEIGHT = 1e10  # a row of more goes through a table, which looks out for ov
 
 def learn_locked(model: GenerativeClassifier, row: Any, y: object, sample_weight: float) -> None:
     """A row that is not usual, or came while somebody had the lock; after it others may do without."""
-    with model._learning():
+    with lock_of(model):
         held: LearnedState | None = model.__dict__.get("_state")
         given, row = _both_forms(held, row)
         w = sample_weight if model.class_weight is None else _weight_of(model, y, sample_weight)
@@ -57,7 +58,7 @@ def _learned(model: GenerativeClassifier, fast_row: FastRow, row: dict[str, Any]
 
 def forget_one(model: GenerativeClassifier, row: Any, y: object, sample_weight: float) -> None:
     """Removes one row that was learned."""
-    with model._learning():
+    with lock_of(model):
         given, row = _both_forms(model.__dict__.get("_state"), row)
         w = sample_weight if model.class_weight is None else _weight_of(model, y, sample_weight)
         fast_row = None if half_life_mixture.is_auto(model) else _fast_row_for(model, y, w)
@@ -103,7 +104,7 @@ def why(model: GenerativeClassifier) -> str:
 
 def opened(model: GenerativeClassifier) -> FastRow | str:
     """The fast path for the model as it is now, or why there is none."""
-    with model._learning():
+    with lock_of(model):
         if not model.fitted_.weight.sum() > 0:
             return "the model has no rows"
         if memory_of(model) == "rows":
@@ -115,7 +116,7 @@ def opened(model: GenerativeClassifier) -> FastRow | str:
         if model.__dict__.get("_given_parameters"):
             return "the model was made from given parameters"
         if model._state.fast_row is None:
-            model._state.fast_row = open_fast_row(model._parameters(), model._prior(), model._learning())
+            model._state.fast_row = open_fast_row(model._parameters(), model._prior(), lock_of(model))
         fast_row = model._state.fast_row
         if half_life_mixture.is_auto(model) and isinstance(fast_row, FastRow):
             return half_life_mixture.attach(model, fast_row)

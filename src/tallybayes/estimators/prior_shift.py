@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.model import class_shares
 from tallybayes.model.priors import log_prior, plain
 from tallybayes.utils import notebook
@@ -115,7 +116,7 @@ def with_prior(model: Model, priors: object) -> Model:
     """A copy of a model under another class prior."""
     if callable(priors):
         raise OptionError(f"priors must be None, 'uniform', 'laplace' or one number per class; got {brief(priors)}.")
-    with model._learning():  # two looks at one model
+    with lock_of(model):  # two looks at one model
         fitted, learned = model._parameters(), model.fitted_
     found = log_prior(fitted.weight, fitted.classes, priors)
     other = model._with_fitted(learned, replace(fitted, log_prior=found))

@@ -22,6 +22,7 @@ from tallybayes.errors import LabelError, MergeError, OptionError, brief, listin
 from tallybayes.estimators import row_memory
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.learning import are_all, with_class_weights
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import memory_of
 from tallybayes.estimators.provenance import note_choices
 from tallybayes.estimators.state import ModelState
@@ -206,7 +207,7 @@ class LearnedNetwork(NetworkClassifier):
         """
         if memory_of(self) == "rows" or (X is None and row_memory.holds_all(self)):
             return super().relearn(X, y, sample_weight)
-        with self._learning():
+        with lock_of(self):
             self._check_options()
             fitted, rows = self.fitted_, None
             self._require_rows(fitted)

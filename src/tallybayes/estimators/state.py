@@ -17,7 +17,7 @@ from tallybayes.errors import MergeError, ModelFileError, OptionError, Tallybaye
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
 from tallybayes.estimators.learning import check_same_weights, refit
 from tallybayes.estimators.memory_errors import name_sizes
-from tallybayes.estimators.model_lock import Locked
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import check_shared, check_weights, given_prior, memory_of
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
@@ -99,7 +99,7 @@ class LearnedState:
                 self.fitted, self.estimated, self.predictor = left, None, None
 
 
-class ModelState(Locked, BaseEstimator):  # type: ignore[misc]
+class ModelState(BaseEstimator):  # type: ignore[misc]
     """Holds a fitted model, which changes in one place, `_set_fitted`: a call that fails before that changes nothing.
 
     A subclass says which distributions (`_make_terms`, or `_distribution` where one is for all columns), checks its
@@ -270,7 +270,7 @@ class ModelState(Locked, BaseEstimator):  # type: ignore[misc]
         held = self._state
         if not isinstance(held.fast_row, FastRow) and not held.stale:  # no row can come while we look
             return held.fitted
-        with self._learning():
+        with lock_of(self):
             self._refit_if_stale()
             self._state.flush_fast_path()
             return self._state.fitted
@@ -289,7 +289,7 @@ class ModelState(Locked, BaseEstimator):  # type: ignore[misc]
         ready = held.predictor
         if ready is not None and not isinstance(held.fast_row, FastRow) and ready.options == options:
             return ready
-        with self._learning():  # another thread may be learning on the fast path, or making the same
+        with lock_of(self):  # another thread may be learning on the fast path, or making the same
             self._refit_if_stale()
             held, options = self._state, self._prediction_options()
             held.flush_fast_path()
@@ -479,7 +479,7 @@ class ModelState(Locked, BaseEstimator):  # type: ignore[misc]
         """
         super().set_params(**params)
         if "_state" in self.__dict__ and not {"priors", "class_prior", "fit_prior"}.isdisjoint(params):
-            with self._learning():
+            with lock_of(self):
                 self._state.flush_fast_path()
                 fitted, stale = self._state.fitted, self._state.stale
                 try:
@@ -511,7 +511,7 @@ class ModelState(Locked, BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, object]:
         """Arrays and plain values: what is compiled is compiled again when needed."""
-        with self._learning():
+        with lock_of(self):
             state = {k: v for k, v in super().__getstate__().items() if k != "_lock"}
             if "_state" in state:
                 state["_state"] = LearnedState(self.fitted_, self._state.estimated)

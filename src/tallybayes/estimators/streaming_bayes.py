@@ -17,7 +17,7 @@ from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import LabelError
 from tallybayes.estimators.memory_errors import name_sizes
-from tallybayes.estimators.model_lock import Locked
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import check_single_values
 from tallybayes.estimators.sklearn_bases import BaseEstimator, ClassifierMixin, not_fitted
 from tallybayes.model.term import refused
@@ -70,7 +70,7 @@ class Drift:
 
 
 @name_sizes
-class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[misc]
+class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier for streams that drift: experts with several memories, stacked row by row.
 
     The experts are: class shares and naive Bayes on quantile bins that move with the data, counted at half-lives of
@@ -165,7 +165,7 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
         self : StreamingBayes
             The same model, fitted.
         """
-        with self._learning():
+        with lock_of(self):
             self._learn(X, y, None, fresh=True)
         return self
 
@@ -186,7 +186,7 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
         self : StreamingBayes
             The same model, which has learned the rows.
         """
-        with self._learning():
+        with lock_of(self):
             self._learn(X, y, classes, fresh=not self.is_fitted)
         return self
 
@@ -205,7 +205,7 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
         self : StreamingBayes
             The same model, which has learned the row.
         """
-        with self._learning():
+        with lock_of(self):
             reader = self._row_reader()
             if reader is None or not reader.learn(row, y):
                 self._learn([row], [y], None, fresh=not self.is_fitted)
@@ -282,7 +282,7 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
         ndarray of shape (n_rows, n_classes)
             In the order of ``classes_``.
         """
-        with self._learning():
+        with lock_of(self):
             self._require_fit()
             x, _ = self._matrix(read_table(X), self._schema, learning=False, fresh=False)
             return self._probabilities(x)
@@ -352,7 +352,7 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
         dict from label to probability
             In the order of ``classes_``.
         """
-        with self._learning():
+        with lock_of(self):
             self._require_fit()
             reader = self._row_reader()
             found: Any = None if reader is None else reader.proba(row)
@@ -429,7 +429,7 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
         self : StreamingBayes
             The same model.
         """
-        with self._learning():
+        with lock_of(self):
             self._require_fit()
             self._schema = replace(self._schema, extra=bool(ignore))
             self.__dict__.pop("_reader", None)
@@ -522,7 +522,7 @@ class StreamingBayes(ClassifierMixin, Locked, BaseEstimator):  # type: ignore[mi
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._learning():
+        with lock_of(self):
             state = {k: v for k, v in super().__getstate__().items() if k not in ("_lock", "_reader", "_learner")}
             if self.is_fitted:
                 state["_state"] = np.asarray(self._learner.bytes())

@@ -8,6 +8,7 @@ import numpy as np
 
 from tallybayes.data.labels import is_label
 from tallybayes.errors import ModelFileError, OptionError
+from tallybayes.estimators.model_lock import lock_of
 from tallybayes.io.json_checks import Json, fields, items, mapping
 from tallybayes.io.value_reader import ValueReader
 from tallybayes.io.value_writer import Writer
@@ -35,7 +36,7 @@ def stream_learner_of(model: object) -> StreamingBayes | None:
 def write_stream_learner(model: StreamingBayes, writer: Writer) -> dict[str, Json]:
     """Its document."""
     given = model.get_params(deep=False)
-    with model._learning():
+    with lock_of(model):
         return {
             "class": NAME,
             "parameters": {k: writer.value(v, f"The parameter {k!r} of {NAME}") for k, v in given.items()},
