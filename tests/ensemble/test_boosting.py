@@ -473,7 +473,7 @@ def test_a_model_that_has_answered_is_pickled_and_copied(learned: Any) -> None:
 
 
 def test_alone_they_correct_nothing() -> None:
-    with pytest.raises(OptionError, match="name another part too"):
+    with pytest.raises(OptionError, match="name another too"):
         tb.BayesClassifier(parts=("boosting",)).fit([[0.0], [1.0]], [0, 1])
 
 
