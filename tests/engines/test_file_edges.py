@@ -100,6 +100,31 @@ def test_a_compressed_file_that_is_cut_off_is_named(tmp_path: Path) -> None:
             tb.GaussianNB().learn_from(bad, "kind")
 
 
+@pytest.mark.parametrize("large", [10**18, 2**63, -(10**18)])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_files_keep_the_digits_of_integers_that_a_model_knows(tmp_path: Path, ending: str, large: int) -> None:
+    accounts = [large + 1, large + 2]
+    learned = pa.array(accounts * 30, pa.uint64() if large >= 2**63 else pa.int64())
+    model = tb.CategoricalNB().fit(pa.table({"account": learned}), ["a", "b"] * 30)
+    path = tmp_path / f"rows.{ending}"
+    if ending == "csv":
+        path.write_text(f"account,x\n{accounts[0]},1\n{accounts[1]},1\n,1\n")
+    else:
+        path.write_text("".join(f'{{"account": {cell}}}\n' for cell in (*accounts, "null")))
+    found = model.ignore_extra().predict_to(path).read_all()
+    here = model.predict_proba([{"account": a} for a in (*accounts, None)])
+    assert here[0, 0] > 0.9
+    np.testing.assert_allclose(found.column(1).to_pylist(), here[:, 0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [["a", "b"], {}, np.array([1, 2]), None, 7])
+def test_kinds_that_are_none_are_refused_for_files_too(tmp_path: Path, kind: Any) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("x,kind\n" + "1,a\n2,b\n" * 20)
+    with pytest.raises(OptionError, match=r"Column 'x' was given the kind .* Allowed: real"):
+        tb.NaiveBayes(schema={"x": kind}).learn_from(path, "kind")
+
+
 def test_learning_that_is_stopped_says_how_far_it_came() -> None:
     t = table(300, missing=False)
 

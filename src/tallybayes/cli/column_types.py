@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 
-def types_of_kinds(kinds: Mapping[str, str]) -> dict[str, pa.DataType]:
+def types_of_kinds(kinds: Mapping[str, object]) -> dict[str, pa.DataType]:
     """Categories as text, as they are written; numbers as numbers. What is binary shows by itself."""
     by_kind = {"real": pa.float64(), "count": pa.float64()}
     by_kind |= dict.fromkeys(("categorical", "text", "date", "id"), pa.string())
-    return {name: by_kind[kind] for name, kind in kinds.items() if kind in by_kind}
+    return {name: by_kind[kind] for name, kind in kinds.items() if isinstance(kind, str) and kind in by_kind}
 
 
 def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
@@ -36,11 +36,19 @@ def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
     return out
 
 
+def _exact_integers(labels: Sequence[Any]) -> pa.DataType | None:
+    """The integer type of labels that a float64 would round; None where it has them all."""
+    least, largest = min(labels), max(labels)
+    if max(-least, largest) <= 1 << 53:
+        return None
+    return pa.int64() if largest < 1 << 63 else pa.uint64() if least >= 0 else None
+
+
 def type_of_labels(labels: Sequence[object], numbers: pa.DataType | None = None) -> pa.DataType | None:
     """None: let the file say."""
     kinds = {next((t for t in (str, bool, int, float) if isinstance(v, t)), None) for v in labels}
     if kinds == {int}:
-        return numbers or pa.float64()
+        return _exact_integers(labels) or numbers or pa.float64()
     if kinds and kinds <= {int, float}:
         return pa.float64()
     return pa.string() if kinds == {str} else pa.bool_() if kinds == {bool} else None

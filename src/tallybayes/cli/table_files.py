@@ -393,7 +393,8 @@ def _types(schema: pa.Schema, format: str, text: Text) -> tuple[pa.Schema, froze
 
 def _json_can(found: pa.DataType, wanted: pa.DataType) -> bool:
     numbers = pa.types.is_integer(found) or pa.types.is_floating(found)
-    return bool(pa.types.is_null(found) or found == wanted or (numbers and pa.types.is_floating(wanted)))
+    larger = pa.types.is_floating(found) and pa.types.is_uint64(wanted)  # how pyarrow takes integers from 2⁶³ on
+    return bool(pa.types.is_null(found) or found == wanted or larger or (numbers and pa.types.is_floating(wanted)))
 
 
 def as_whole(table: pa.Table, whole: frozenset[str]) -> pa.Table:
