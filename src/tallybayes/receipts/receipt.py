@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import hmac
 import json
 import os
 from dataclasses import dataclass, fields, replace
@@ -54,7 +56,8 @@ class Receipt:
     hashes : tuple of str
         HMAC-SHA256 of each removed row, sorted; equal rows have equal hashes.
     before : str
-        Fingerprint of the model before: the SHA-256 of all that its file holds of it.
+        HMAC-SHA256 of the fingerprint of the model before, under the key of the hashes: whoever has the model after
+        could learn guessed rows with it, and find the removed ones by the fingerprint itself.
     after : str or None
         Fingerprint of the model after; None if it has no class left.
     memory : str
@@ -234,12 +237,13 @@ class Receipt:
             now = fingerprint(model)
             if type(model).__name__ != self.estimator:
                 found.append(f"It is about a {self.estimator}; the model is a {type(model).__name__}.")
-            elif now == self.before:
+            elif self.key is not None and _keyed(bytes.fromhex(self.key), now) == self.before:
                 found.append("The model is the one before: the rows are still in it.")
             elif now != self.after:
+                is_none = "not" if self.key is None else "neither the one before nor"
                 found.append(
-                    "The model is neither the one before nor the one after: it has learned or forgotten since, or it "
-                    "is another one."
+                    f"The model is {is_none} the one after: it has learned or forgotten since, or it is another one"
+                    f"{', or the one before, which only a receipt with its key can tell' if self.key is None else ''}."
                 )
         return found
 
@@ -349,13 +353,12 @@ def make(
     memory = str(getattr(after, "memory", "sums"))
     exact = memory == "rows"
     guarantee = EXACT_MODEL if exact else EXACT_STATISTICS + (KNOWN if memory == "hashes" else TRUSTED)
-    first = fingerprint(before)
     receipt = Receipt(
         time=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         version=tallybayes.__version__,
         estimator=type(after).__name__,
         hashes=tuple(sorted(rows.hashes)),
-        before=first or "",
+        before=_keyed(rows.key, fingerprint(before)),
         after=fingerprint(after),
         memory=memory,
         guarantee=guarantee,
@@ -364,6 +367,11 @@ def make(
         key=rows.key.hex(),
     )
     return receipt if sign is None else receipt.signed(sign)
+
+
+def _keyed(key: bytes, found: str | None) -> str:
+    """The keyed hash of a fingerprint."""
+    return hmac.new(key, f"before {found}".encode("ascii"), hashlib.sha256).hexdigest()
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
