@@ -3,14 +3,15 @@ Drift in a stream
 =================
 
 The relation of the columns and the class is reversed in the middle of a stream. A naive Bayes model without a half-life
-adapts slowly; with one, earlier rows lose weight. Both are evaluated prequentially: predict each row, then learn it.
+adapts slowly; with one, earlier rows lose weight. `half_life="auto"` and `StreamingBayes` need no half-life. All are
+evaluated prequentially: predict each row, then learn it.
 """
 
 # %%
 import numpy as np
 from matplotlib.figure import Figure
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, StreamingBayes
 
 rng = np.random.default_rng(0)
 kinds = {"plan": "categorical", "hours": "real"}
@@ -29,6 +30,8 @@ stream = [customer(turned=i >= 2000) for i in range(4000)]
 models = {
     "remembers everything": NaiveBayes(schema=kinds, unseen="other"),
     "half-life of 200 rows": NaiveBayes(schema=kinds, unseen="other", half_life=200),
+    "half_life='auto'": NaiveBayes(schema=kinds, unseen="other", half_life="auto"),
+    "StreamingBayes": StreamingBayes(schema=kinds),
 }
 losses = {}
 for name, model in models.items():
@@ -39,6 +42,9 @@ for name, model in models.items():
         model.learn_one(row, label)
     losses[name] = np.array(lost)
     print(f"{name:<22} log-loss before the turn {np.mean(lost[1000:1980]):.3f}, after it {np.mean(lost[1980:]):.3f}")
+
+change = models["StreamingBayes"].drift_[0]
+print(f"A change after {change.row} rows: log-loss {change.loss_before:.2f}, then {change.loss_after:.2f}")
 
 # %%
 figure = Figure(figsize=(7, 3.4), layout="constrained")
