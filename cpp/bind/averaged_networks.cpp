@@ -6,10 +6,12 @@
 
 #include <cmath>
 
+#include "bind/fast_counted.hpp"
 #include "bind/joint_counts.hpp"
 #include "bind/large_array.hpp"
 #include "bind/few_row_models.hpp"
 #include "core/networks/averaged_terms.hpp"
+#include "core/rowpath/averaged_row.hpp"
 
 namespace tb::bind {
 namespace {
@@ -136,6 +138,31 @@ Array<double, 1> losses(const PyAveraged& self, const AnyCodes& codes, const Lab
   return out;
 }
 
+// The fast path of averaged networks; see core/rowpath/averaged_row.hpp.
+struct FastAveraged : FastCounted<AveragedRow> {
+  FastAveraged(const PyJointCounts& counts, Columns1 which, const nb::list& labels, const std::vector<bool>& truths,
+               const std::vector<Doubles>& points, const std::vector<Exist>& exist, std::size_t order, double min_count,
+               const std::optional<Doubles>& grid)
+      : FastCounted(counts, {std::move(which), labels, truths, points, exist}, weights_of(counts, order),
+                    AveragedOptions{order, min_count, copy_of(counts.levels()), counts.smoothing().alpha,
+                                    grid ? copy_of(*grid) : std::vector<double>{}}),
+        parents_(grid ? order * columns.size() : 0) {}
+  void chosen(const Ints& rank, const std::optional<Matrix>& concentrations) {
+    const std::size_t size = concentrations ? concentrations->size() : 0;
+    expect(rank.shape(0) == columns.size() && size == parents_, "rank and strengths of other columns");
+    expect(!size || all_at_least(concentrations->data(), size, 0.0), "strengths must be finite numbers >= 0");
+    core.chosen(copy_of(rank), size ? std::vector<double>(concentrations->data(), concentrations->data() + size)
+                                    : std::vector<double>{});
+  }
+
+ private:
+  std::size_t parents_;  // numbers in the concentrations
+  static std::vector<double> weights_of(const PyJointCounts& counts, std::size_t order) {
+    expect(order >= 1 && order <= kMostParents && order < counts.columns(), "order must be 1, 2 or 3, below columns");
+    return {counts.class_weight(), counts.class_weight() + counts.classes()};
+  }
+};
+
 }  // namespace
 
 void bind_averaged(nb::module_& m) {
@@ -160,6 +187,16 @@ void bind_averaged(nb::module_& m) {
            "(order, d): the back-off strengths out of the grid with the greatest leave-one-out likelihood.")
       .def("spode_losses", &losses, array("codes"), array("y"), array("w").none(),
            "(d,): the leave-one-out log-loss with each column as the super-parent of the others.");
+  nb::class_<FastAveraged, FastRowTerm>(m, "FastAveraged")
+      .def(nb::init<const PyJointCounts&, Columns1, const nb::list&, const std::vector<bool>&,
+                    const std::vector<Doubles>&, const std::vector<Exist>&, std::size_t, double,
+                    const std::optional<Doubles>&>(),
+           nb::arg("counts"), nb::arg("columns"), nb::arg("labels"), nb::arg("truths"), nb::arg("points"),
+           nb::arg("exist"), nb::kw_only(), nb::arg("order"), nb::arg("min_count"), array("grid").none(),
+           "All networks of one weight; the other arguments: see FastNetwork.")
+      .def("chosen", &FastAveraged::chosen, array("rank"), array("strengths").none(),
+           "What Averaged was made with for these counts; it is chosen again once a row has come or gone.")
+      .def("sums", &FastAveraged::sums);
 }
 
 }  // namespace tb::bind

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bind/fast_row_term.hpp"
+#include "bind/fast_counted.hpp"
 #include "bind/joint_counts.hpp"
 #include "bind/large_array.hpp"
 #include "bind/few_row_models.hpp"
@@ -22,7 +22,6 @@ using IntTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::
 using Terms = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using RealLogs = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using Concentrations = std::optional<Doubles>;
-using Exist = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Children with their parents, of d columns.
 struct Arrows {
@@ -141,71 +140,24 @@ std::tuple<Array<double, 2>, Array<std::int64_t, 1>> py_logs(const PyFamilies& s
 }
 
 // The fast path of a network; see core/rowpath/network_row.hpp.
-struct FastNetwork : FastRowTerm {
-  // labels: of each column the codes of its labels, or None for one that is cut; truths: its type lists False and True.
+struct FastNetwork : FastCounted<NetworkRow> {
   FastNetwork(const PyFamilies& families, const std::optional<Doubles>& grid, Columns1 which, const nb::list& labels,
               const std::vector<bool>& truths, const std::vector<Doubles>& points, const std::vector<Exist>& exist)
-      : core(families.counts().classes(), shape_of(families), columns_of(families, labels, points, exist),
-             all_of(families.counts().single()), whole_of(families.counts()), copy_of(families.counts().levels()),
-             families.counts().smoothing().alpha, grid ? copy_of(*grid) : std::vector<double>{}) {
-    columns = std::move(which);
-    const std::size_t d = families.counts().columns();
-    expect(columns.size() == d && truths.size() == d, "a place and a kind for each column");
-    const nb::object numpy_bool = nb::module_::import_("numpy").attr("bool_");
-    for (std::size_t j = 0; j < d; ++j) {
-      const nb::dict codes = labels[j].is_none() ? nb::dict() : nb::cast<nb::dict>(labels[j]);
-      readers_.push_back({codes, &core.codes[j], false, false, truths[j], numpy_bool, {}});
-      cut_.push_back(labels[j].is_none());
-    }
-  }
-  RowTerm& term() override { return core; }
-  std::size_t classes() const override { return core.classes(); }
-  Place place(std::size_t i) override {
-    return cut_[i] ? Place{&core.numbers[i], nullptr} : Place{nullptr, &readers_[i]};
-  }
-  nb::dict sums() const {
-    const std::size_t K = core.classes();
-    auto single = make_array<double, 2>({K, core.single().size() / K});
-    auto joint = make_array<std::uint32_t, 2>({K, core.joint().size() / K});
-    std::copy(core.single().begin(), core.single().end(), single.data());
-    std::copy(core.joint().begin(), core.joint().end(), joint.data());
-    nb::dict out;
-    out["single"] = single, out["joint"] = joint;
-    return out;
-  }
-  NetworkRow core;
+      : FastCounted(families.counts(), {std::move(which), labels, truths, points, exist}, shape_of(families),
+                    copy_of(families.counts().levels()), families.counts().smoothing().alpha,
+                    grid ? copy_of(*grid) : std::vector<double>{}) {}
 
  private:
   static NetworkShape shape_of(const PyFamilies& families) {
     const Families f = families.view();
-    const Tables& t = families.counts().tables();
-    check_topology(f, t.d);
+    check_topology(f, families.counts().columns());
     const auto parents = static_cast<std::size_t>(f.parent_start[f.count]);
-    return {
-        {t.size, t.size + t.d},           {t.column, t.column + t.start[t.count]},
-        {t.start, t.start + t.count + 1}, {f.child, f.child + f.count},
-        {f.parent, f.parent + parents},   {f.parent_start, f.parent_start + f.count + 1},
-        {f.table, f.table + parents},     {f.group, f.group + (f.group ? f.count * families.counts().classes() : 0)}};
+    return {{f.child, f.child + f.count},
+            {f.parent, f.parent + parents},
+            {f.parent_start, f.parent_start + f.count + 1},
+            {f.table, f.table + parents},
+            {f.group, f.group + (f.group ? f.count * families.counts().classes() : 0)}};
   }
-  static std::vector<NetworkColumn> columns_of(const PyFamilies& families, const nb::list& labels,
-                                               const std::vector<Doubles>& points, const std::vector<Exist>& exist) {
-    const Tables& t = families.counts().tables();
-    expect(nb::len(labels) == t.d && points.size() == t.d && exist.size() == t.d, "one for each column");
-    std::vector<NetworkColumn> out;
-    for (std::size_t j = 0; j < t.d; ++j) {
-      expect(exist[j].shape(0) == static_cast<std::size_t>(t.size[j]), "exist: of each level of a column");
-      out.push_back({labels[j].is_none(), copy_of(points[j]), {exist[j].data(), exist[j].data() + exist[j].shape(0)}});
-    }
-    return out;
-  }
-  static std::vector<double> all_of(const Matrix& a) { return {a.data(), a.data() + a.size()}; }
-  static std::vector<std::uint32_t> whole_of(const PyJointCounts& counts) {
-    expect(counts.whole(), "counts must be whole numbers");
-    const auto* first = static_cast<const std::uint32_t*>(counts.joint());
-    return {first, first + counts.classes() * counts.tables().cells()};
-  }
-  std::vector<LevelReader> readers_;
-  std::vector<bool> cut_;
 };
 
 Ladder::Reals make_steps(const PyFamilies& self, std::size_t n, const std::optional<Ints>& step,

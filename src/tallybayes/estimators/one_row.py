@@ -94,7 +94,7 @@ def why(model: GenerativeClassifier) -> str:
     fast_row = opened(model)
     if isinstance(fast_row, str):
         return fast_row
-    whole = any(isinstance(part, _core.FastNetwork | _core.FastKernel) for part in fast_row.parts)
+    whole = any(isinstance(part, _core.FastNetwork | _core.FastAveraged | _core.FastKernel) for part in fast_row.parts)
     if whole and model.half_life not in (None, np.inf):
         return WHOLE_ROWS
     if "temperature_" in model.__dict__:

@@ -128,6 +128,8 @@ def open_fast_row(fitted: Fitted, priors: object, lock: _core.Lock) -> FastRow |
             )
         else:
             part = compiled.fast_row(row_columns(schema, term), term.statistics, fitted.context(term))
+        if isinstance(part, _core.FastAveraged):
+            part.chosen(term.params.rank, term.params.strengths)  # or it would choose them once more
         if isinstance(part, str):
             return f"column {schema.name(term.columns[0])!r}: {part}"
         parts.append(part)

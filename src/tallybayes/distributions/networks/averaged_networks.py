@@ -16,6 +16,7 @@ from tallybayes.distributions.capabilities import (
     CheckRows,
     ColumnTerms,
     CompiledMatrix,
+    CompiledRow,
     KeptChoices,
     LeaveOneOut,
     MarginalDensity,
@@ -100,6 +101,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         CheckRows,
         ColumnTerms,
         CompiledMatrix,
+        CompiledRow,
         KeptChoices,
         LeaveOneOut,
         MarginalDensity,
@@ -204,6 +206,20 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def fast_matrix(self, columns: Sequence[RowColumn], p: AveragedParams, start: Array) -> _core.FastMatrix | None:
         codes = None if self.reals or p.n == 0 or p.follows is not None else matrix_codes(columns, p)
         return None if codes is None else p.networks.fast_matrix(start, p.W, float(self.min_count), codes)
+
+    def fast_row(self, columns: Sequence[RowColumn], s: JointStatistics, context: Context) -> _core.FastRowTerm | str:
+        if self.weighting is not None or self.subsumption:
+            return f"the distribution {self.name!r} has no compiled form for weighting and subsumption"
+        readers = self.row_readers(columns, s, context)
+        if isinstance(readers, str):
+            return readers
+        d = len(s.sizes)
+        if d < 2:
+            return f"the distribution {self.name!r} has no parents"
+        base = self.base(s, context)
+        counts = base.counts(self.tables(d), float(self.alpha))
+        order, least, grid = min(self.n, d - 1), float(self.min_count), self.grid()
+        return _core.FastAveraged(counts, *readers, list(base.exist), order=order, min_count=least, grid=grid)
 
     def _joint_of(self, codes: Array, values: Floats | None, p: AveragedParams) -> Floats:
         """The scores of codes without what follows from others."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
-from tallybayes.distributions.context import Context, Counted, Weights
+from tallybayes.distributions.context import Context, Counted, RowColumn, Weights
 from tallybayes.distributions.networks.conditional_gaussians import (
     Moments,
     RealTables,
@@ -41,6 +41,7 @@ from tallybayes.distributions.networks.count_tables import (
     tables,
 )
 from tallybayes.distributions.networks.joint_counts import (
+    GRID,
     Joint,
     Maps,
     check_sizes,
@@ -62,6 +63,8 @@ Sizes = NDArray[np.int64]
 
 
 J = TypeVar("J", bound=JointParams)
+RowReaders = tuple[list[int], list[dict[object, int] | None], list[bool], list[Floats]]  # see _core.FastNetwork
+FAST_CELLS = 1 << 22  # counts that a fast path for single rows has a second time
 MEAN_PRECISION = 1e-10  # relative, of a mean after rows were removed from 10⁵ times as many as are left
 
 
@@ -218,6 +221,28 @@ class CountedSets(Joint[JointStatistics, J]):
                 raise _core.BadValue("overflow", 0, len(s.sizes) + j, float(np.abs(each[j].mean).max()))
         mean, var = (np.concatenate(each) for each in zip(*found, strict=True))
         return Reals(moments, mean, var)
+
+    def grid(self) -> Floats | None:
+        """Return the concentrations to choose from; None with Laplace smoothing."""
+        return GRID if self.smoothing == "backoff" else None
+
+    def row_readers(self, columns: Sequence[RowColumn], s: JointStatistics, context: Context) -> RowReaders | str:
+        """Return how compiled code reads the columns of one dict: places, codes of labels, truths, cuts; or why not."""
+        if self.reals:
+            return f"the distribution {self.name!r} has no compiled form for real columns"
+        if s.joint.dtype != np.uint32 or s.joint.size > FAST_CELLS:
+            return f"the distribution {self.name!r} has weights, or more than {FAST_CELLS:,} counts"
+        if not np.array_equal(self.room_for(s, context).sizes, s.sizes):
+            return f"the distribution {self.name!r} has declared levels without a row"
+        labels: list[dict[object, int] | None] = []
+        for c, known, size in zip(columns, context.levels, s.sizes.tolist(), strict=True):
+            codes: dict[object, int] = {v: v for v in range(size)} if known is None else known.index()
+            labels.append(None if c.points is not None else codes)
+        truths = [
+            known is not None and {False, True} <= {known.labels[i] for i in known.declared} for known in context.levels
+        ]
+        points = [np.empty(0) if c.points is None else np.asarray(c.points, dtype=np.float64) for c in columns]
+        return [c.place for c in columns], labels, truths, points
 
     def information(self, s: JointStatistics) -> tuple[Floats, Floats]:
         """Return the information of columns about each other and about the class, in nats."""

@@ -45,7 +45,6 @@ from tallybayes.distributions.networks.joint_counts import GRID, fields_of, matr
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, Reals
 from tallybayes.utils.array_types import Array, Floats
 
-FAST_CELLS = 1 << 22  # counts that a fast path for single rows has a second time
 BLOCK_NUMBERS = 1 << 22  # densities of real columns that are held at a time
 
 
@@ -294,25 +293,15 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return None if codes is None else p.network.fast_matrix(start, codes)
 
     def fast_row(self, columns: Sequence[RowColumn], s: JointStatistics, context: Context) -> _core.FastRowTerm | str:
-        if self.reals or self.groups is not None:
-            return f"the distribution {self.name!r} has no compiled form for real columns and for several outputs"
-        if s.joint.dtype != np.uint32 or s.joint.size > FAST_CELLS:
-            return f"the distribution {self.name!r} has weights, or more than {FAST_CELLS:,} counts"
+        if self.groups is not None:
+            return f"the distribution {self.name!r} has no compiled form for several outputs"
+        readers = self.row_readers(columns, s, context)
+        if isinstance(readers, str):
+            return readers
         base, f = self.base(s, context), self.families(len(s.sizes))
-        if not np.array_equal(base.sizes, s.sizes) or not len(f.parent):
-            return f"the distribution {self.name!r} has no parents, or declared levels without a row"
-        labels: list[dict[object, int] | None] = []
-        for c, known, size in zip(columns, context.levels, s.sizes.tolist(), strict=True):
-            codes: dict[object, int] = {v: v for v in range(size)} if known is None else known.index()
-            labels.append(None if c.points is not None else codes)
-        truths = [
-            known is not None and {False, True} <= {known.labels[i] for i in known.declared} for known in context.levels
-        ]
-        points = [np.empty(0) if c.points is None else np.asarray(c.points, dtype=np.float64) for c in columns]
-        grid = GRID if self.smoothing == "backoff" else None
-        return _core.FastNetwork(
-            self._counted(base, f), grid, [c.place for c in columns], labels, truths, points, list(base.exist)
-        )
+        if not len(f.parent):
+            return f"the distribution {self.name!r} has no parents"
+        return _core.FastNetwork(self._counted(base, f), self.grid(), *readers, list(base.exist))
 
     def row_scores(self, p: FamilyParams) -> RowScores | None:
         if self.reals or self._naive(p):
