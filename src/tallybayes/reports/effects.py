@@ -49,63 +49,96 @@ def section(
 ) -> Markup:
     """Cards of the most informative columns. shares: their information; seen: their numbers; counts: their levels."""
     schema = model.fitted_.schema
-    classes = [str(v) for v in model.classes_.tolist()]
-    by_weight = np.argsort(-model.fitted_.weight, kind="stable").tolist()
-    drawn_classes = by_weight[:MOST_CLASSES] if len(classes) > MOST_CLASSES + 2 else list(range(len(classes)))
-    drawn_classes = [len(classes) - 1] if len(classes) == 2 else drawn_classes
+    drawn = _drawn_classes(model)
+    shown = [str(model.classes_[k]) for k in drawn]
     which = list(order[:MOST_COLUMNS])
     names, days = shown_names(schema)
-    asked = {j: _grid(model, j, seen, counts, [classes[k] for k in drawn_classes]) for j in which}
-    texts = {j: asked[j] for j in which if schema.kinds[j] == "text"}
-    found = _alone(model, asked)
-    if rows is not None:
-        words = {} if found is None else {j: found[j] for j in texts}
-        found = _of_rows(model, rows, {j: values for j, values in asked.items() if j not in texts})
-        found = None if found is None else found | words
-    shown = [classes[k] for k in drawn_classes]
+    asked = {j: _grid(model, j, seen, counts, shown) for j in which}
+    found = _effects(model, asked, rows)
     cards = []
     for j in which:
-        name = names[j]
-        body: Child = tag("p", "No picture: the values of this column are texts.", class_="note")
-        if len(asked[j]):
-            body = tag("p", "No picture: the model does not predict from this column alone.", class_="note")
-        if found is not None and len(found[j][0]):
-            values, evidence = found[j]
-            often = {} if j in texts else counts.get(j, {})
-            if j in texts:
-                by = _telling(evidence, drawn_classes)
-                values, evidence = [values[i] for i in by], evidence[by]
-            evidence, all_seen = evidence[:, drawn_classes], seen.get(j)
-            levels = j not in texts and not _numeric(values)
-            if levels and len(values) > MOST_LEVELS and all(map(_reads_as_number, values)):
-                # levels in an order, as hours are
-                counted, values = [often.get(v, 0) for v in values], [float(v) for v in values]
-                all_seen = np.repeat(values, counted)
-            body = (
-                _curve(name, values, evidence, all_seen, name in days)
-                if _numeric(values)
-                else _bars(name, values, evidence, shown, often)
+        kind, values = schema.kinds[j], found[j][0] if found is not None else []
+        if found is not None and len(values):
+            often = {} if kind == "text" else counts.get(j, {})
+            body = _picture(names[j], kind, found[j], drawn, shown, seen.get(j), often, names[j] in days)
+        else:
+            why = (
+                "the model does not predict from this column alone"
+                if asked[j]
+                else "the values of this column are texts"
             )
-        alone = "; the evidence of single words" if j in texts else ""
-        about = tag("p", f"{shown_kind(schema.kinds[j])}; {shares[j]}{alone}", class_="note")
+            body = tag("p", f"No picture: {why}.", class_="note")
+        alone = "; the evidence of single words" if kind == "text" else ""
+        about = tag("p", f"{shown_kind(kind)}; {shares[j]}{alone}", class_="note")
         broad = str(body).startswith("<div") and sum(map(len, shown)) > BROAD
-        cards.append(tag("article", tag("h3", name), about, body, class_="card broad" if broad else "card"))
-    of = f" These are the {len(which)} most informative columns of {schema.d}." if schema.d > len(which) else ""
-    single = f" Above 0 it speaks for {apart(classes[-1])}, below 0 against it." if len(classes) == 2 else ""
-    keys = [tag("li", tag("span", class_=f"key k{i}"), classes[k]) for i, k in enumerate(drawn_classes)]
-    some = f" Of the {len(drawn_classes)} most frequent classes." if 2 < len(drawn_classes) < len(classes) else ""
-    how = "its mean over the rows with this value" if rows is not None else "when every other column is missing"
-    lead = (
-        "The evidence that each value gives, as it adds to the log-odds of a class against the rest (nats; 0.7 doubles "
-        f"the odds): {how}.{single}{' Grey: how often values occur.' if rows is not None else ''}{some}{of}"
-    )
+        cards.append(tag("article", tag("h3", names[j]), about, body, class_="card broad" if broad else "card"))
+    keys = [tag("li", tag("span", class_=f"key k{i}"), label) for i, label in enumerate(shown)]
     return tag(
         "section",
         tag("h2", "Effect of each column", id="learned"),
-        tag("p", lead, class_="lead"),
-        tag("ul", keys, class_="keys") if len(classes) > 2 else None,
+        tag("p", _lead(model, rows is not None, len(drawn), len(which)), class_="lead"),
+        tag("ul", keys, class_="keys") if len(model.classes_) > 2 else None,
         tag("div", cards, class_="grid"),
     )
+
+
+def _drawn_classes(model: ReportedModel) -> list[int]:
+    """The classes that have a curve: of two the second, of many the most frequent."""
+    K = len(model.classes_)
+    if K == 2:
+        return [1]
+    by_weight: list[int] = np.argsort(-model.fitted_.weight, kind="stable").tolist()
+    return by_weight[:MOST_CLASSES] if K > MOST_CLASSES + 2 else list(range(K))
+
+
+def _lead(model: ReportedModel, has_rows: bool, n_drawn: int, n_columns: int) -> str:
+    """What the pictures show."""
+    K, d = len(model.classes_), model.fitted_.schema.d
+    of = f" These are the {n_columns} most informative columns of {d}." if d > n_columns else ""
+    last = apart(str(model.classes_[-1]))
+    single = f" Above 0 it speaks for {last}, below 0 against it." if K == 2 else ""
+    some = f" Of the {n_drawn} most frequent classes." if 2 < n_drawn < K else ""
+    how = "its mean over the rows with this value" if has_rows else "when every other column is missing"
+    return (
+        "The evidence that each value gives, as it adds to the log-odds of a class against the rest (nats; 0.7 doubles "
+        f"the odds): {how}.{single}{' Grey: how often values occur.' if has_rows else ''}{some}{of}"
+    )
+
+
+def _effects(model: ReportedModel, asked: dict[int, list[Any]], rows: Judged | None) -> Effects | None:
+    """The evidence of the values of each column: of its mean over rows where there are any, but for words."""
+    found = _alone(model, asked)
+    if rows is None:
+        return found
+    texts = {j for j in asked if model.fitted_.schema.kinds[j] == "text"}
+    words = {} if found is None else {j: found[j] for j in texts}
+    found = _of_rows(model, rows, {j: values for j, values in asked.items() if j not in texts})
+    return None if found is None else found | words
+
+
+def _picture(
+    name: str,
+    kind: str,
+    effect: tuple[list[Any], Floats],
+    drawn: list[int],
+    shown: list[str],
+    seen: Floats | None,
+    often: dict[object, int],
+    is_day: bool,
+) -> Child:
+    """The curve of a number or of levels in an order, as hours are; the bars of other levels and of words."""
+    values, evidence = effect
+    if kind == "text":
+        by = _telling(evidence, drawn)
+        values, evidence = [values[i] for i in by], evidence[by]
+    evidence = evidence[:, drawn]
+    levels = kind != "text" and not _numeric(values)
+    if levels and len(values) > MOST_LEVELS and all(map(_reads_as_number, values)):
+        counted, values = [often.get(v, 0) for v in values], [float(v) for v in values]
+        seen = np.repeat(values, counted)
+    if _numeric(values):
+        return _curve(name, values, evidence, seen, is_day)
+    return _bars(name, values, evidence, shown, often)
 
 
 def _of_rows(model: Any, rows: Judged, asked: dict[int, list[Any]]) -> Effects | None:
@@ -186,21 +219,7 @@ def _grid(
     if kind == "text":
         return telling_words(model, j, classes if len(classes) > 1 else ())
     if kind in ("real", "count"):
-        if j in seen and len(seen[j]):
-            x = np.unique(seen[j])
-            if len(x) > GRID:
-                x = np.quantile(seen[j], 0.005) + np.linspace(0, 1, GRID) * np.ptp(np.quantile(seen[j], [0.005, 0.995]))
-            return [float(v) for v in np.unique(x)]
-        if j in schema.cuts and len(schema.cuts[j].points):
-            cuts = np.asarray(schema.cuts[j].points, dtype=float)
-            room = (cuts[-1] - cuts[0]) * 0.05 or 1.0
-            return [float(v) for v in np.linspace(cuts[0] - room, cuts[-1] + room, GRID)]
-        said = [f for f in model.describe(j).values() if "mean" in f and f.get("variance", 0) > 0]
-        if not said:
-            return []
-        deviations = np.sqrt([f["variance"] for f in said])
-        means = np.array([f["mean"] for f in said])
-        return [float(v) for v in np.linspace((means - 3 * deviations).min(), (means + 3 * deviations).max(), GRID)]
+        return [float(v) for v in _number_grid(model, j, seen.get(j))]
     levels = list(schema.levels[j].labels) if j in schema.levels else []
     if tuple(levels) in LABELS.values():  # months, weekdays, hours: in their order
         return levels
@@ -210,6 +229,26 @@ def _grid(
     if all(map(_reads_as_number, levels)):
         return sorted(levels, key=float)
     return [levels[i] for i in interval_order(levels)]
+
+
+def _number_grid(model: ReportedModel, j: int, seen: Floats | None) -> Floats:
+    """Numbers over the range of a column: of its values, else of its bins, else of its normal distributions."""
+    if seen is not None and len(seen):
+        x = np.unique(seen)
+        if len(x) > GRID:
+            x = np.quantile(seen, 0.005) + np.linspace(0, 1, GRID) * np.ptp(np.quantile(seen, [0.005, 0.995]))
+        return np.unique(x)
+    cut = model.fitted_.schema.cuts.get(j)
+    if cut is not None and len(cut.points):
+        cuts = np.asarray(cut.points, dtype=float)
+        room = (cuts[-1] - cuts[0]) * 0.05 or 1.0
+        return np.linspace(cuts[0] - room, cuts[-1] + room, GRID)
+    normal = [f for f in model.describe(j).values() if "mean" in f and f.get("variance", 0) > 0]
+    if not normal:
+        return np.empty(0)
+    deviations = np.sqrt([f["variance"] for f in normal])
+    means = np.array([f["mean"] for f in normal])
+    return np.linspace((means - 3 * deviations).min(), (means + 3 * deviations).max(), GRID)
 
 
 def _reads_as_number(level: object) -> bool:

@@ -24,6 +24,8 @@ from tallybayes.utils.array_types import Array
 from tallybayes.utils.progress import stage, telling
 
 if TYPE_CHECKING:
+    from tallybayes.explain.ranking import FeatureRanking
+    from tallybayes.reports.baseline import Baseline
     from tallybayes.reports.predicted_rows import Judged
 
 STYLE = "style.css"
@@ -148,61 +150,92 @@ def report(
     predictor = predictor_of(model)
     if isinstance(model, Predictor):
         raise OptionError("report takes a fitted classifier; of a Predictor alone, page(predictor) shows What if.")
-    ranking = model.explain()
-    order = ranking.order.tolist()
-    schema = predictor.fitted.schema
-    classes = predictor.fitted.classes.tolist()
-    overview = learned.overview(predictor.fitted, _prior(predictor))
-    facts: dict[str, Json] = {"examples": []}
     # What looks at rows takes a second to import, which a service that shows a page alone has not.
-    from tallybayes.reports import effects, predicted_rows
+    from tallybayes.reports import predicted_rows
 
-    names, days = predicted_rows.shown_names(schema)
+    overview = learned.overview(predictor.fitted, _prior(predictor))
+    ranking = model.explain()
     stage("predictions")
     rows = None if X is None else predicted_rows.judge(model, X, y)
     seen = {} if rows is None else predicted_rows.numbers(rows)
     counts = {} if rows is None else predicted_rows.level_counts(rows)
     stage("what if")
-    play, more = _what_if(predictor, order, seen=seen, counts=counts, rows=0 if rows is None else rows.n)
-    facts |= more
+    order = ranking.order.tolist()
+    play, facts = _what_if(predictor, order, seen=seen, counts=counts, rows=0 if rows is None else rows.n)
+    facts = {"examples": [], **facts}
     stage("effects of columns")
-    of_columns = [
-        learned.ranking_section(ranking, names, schema.kinds),
-        effects.section(model, order, learned.shares(ranking, schema.kinds), rows, seen, counts),
-    ]
+    of_columns = _column_sections(model, ranking, rows, seen, counts)
     if rows is None:
-        return Report(_whole(title or predictor.options.who, [overview, play, *of_columns], facts))
-    from tallybayes.reports import curves, performance, slices, verdict
+        parts = [overview, play, *of_columns]
+    else:
+        beside = _baseline(model, rows, train, baseline)
+        stage("tables and curves")
+        named = getattr(y, "name", None)
+        target = named if isinstance(named, str) else None
+        first, middle, last = _row_sections(model, rows, order, beside, target, facts)
+        parts = [first, play, *middle, *of_columns, *last, overview, _assumptions(rows, predictor)]
+    return Report(_whole(title or predictor.options.who, parts, facts))
+
+
+def _column_sections(
+    model: Any,
+    ranking: FeatureRanking,
+    rows: Judged | None,
+    seen: dict[int, Array],
+    counts: dict[int, dict[object, int]],
+) -> list[Child]:
+    """What each column tells: its information, and the evidence of its values."""
+    from tallybayes.reports import effects, predicted_rows
+
+    schema = model.fitted_.schema
+    names, _ = predicted_rows.shown_names(schema)
+    shares = learned.shares(ranking, schema.kinds)
+    return [
+        learned.ranking_section(ranking, names, schema.kinds),
+        effects.section(model, ranking.order.tolist(), shares, rows, seen, counts),
+    ]
+
+
+def _baseline(model: Any, rows: Judged, train: object, wanted: bool) -> Baseline:
+    """The logistic regression beside the model, or why there is none."""
     from tallybayes.reports.baseline import Baseline, logistic
 
+    return logistic(rows, model, train) if wanted else Baseline(None, note="Logistic regression was left out.")
+
+
+def _row_sections(
+    model: Any, rows: Judged, order: list[int], beside: Baseline, target: str | None, facts: dict[str, Json]
+) -> tuple[Markup, list[Markup | None], list[Markup | None]]:
+    """The sections that look at rows, before, among and after the others; facts gets what their scripts use."""
+    from tallybayes.reports import curves, performance, predicted_rows, slices, verdict
+
+    predictor = predictor_of(model)
+    schema, classes = predictor.fitted.schema, predictor.fitted.classes.tolist()
+    names, days = predicted_rows.shown_names(schema)
     prior = np.broadcast_to(np.log(np.maximum(_prior(predictor), 1e-300)), rows.log_proba.shape)
-    beside = logistic(rows, model, train) if baseline else Baseline(None, note="Logistic regression was left out.")
-    stage("tables and curves")
     some = performance.shown_rows(rows, predictor)
-    if facts["model"] is not None:
+    playable = facts["model"] is not None
+    if playable:
         facts["examples"] = [
             {"name": f"row {w['row']}, {apart(classes[w['y']])}", "row": w["values"]} for w in some if w["short"]
         ]
-    if len(classes) > 1:
+    several = len(classes) > 1
+    if several:
         facts["thresholds"] = performance.thresholds(rows, len(classes))
-    named = getattr(y, "name", None)
-    parts = [
-        verdict.section(rows, predictor.fitted, prior, beside, named if isinstance(named, str) else None),
-        play,
+    middle = [
         performance.quality_section(rows, prior, beside),
         performance.calibration_section(rows),
         curves.section(rows, classes),
         performance.confusion_section(rows, classes),
-        performance.cost_section(facts["thresholds"], classes) if len(classes) > 1 else None,
+        performance.cost_section(facts["thresholds"], classes) if several else None,
         slices.slices_section(rows, names, order, days),
-        performance.rows_section(some, rows, classes, names, order, days, facts["model"] is not None),
-        *of_columns,
+        performance.rows_section(some, rows, classes, names, order, days, playable),
+    ]
+    last = [
         slices.associations_section(rows, names, order, predicted_rows.sources(schema)),
         predicted_rows.facts_section(rows, model),
-        overview,
-        _assumptions(rows, predictor),
     ]
-    return Report(_whole(title or predictor.options.who, parts, facts))
+    return verdict.section(rows, predictor.fitted, prior, beside, target), middle, last
 
 
 def page(model: object, *, title: str | None = None, refresh: str | None = None) -> str:

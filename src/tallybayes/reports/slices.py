@@ -27,25 +27,29 @@ def grouped(rows: Judged, j: int, is_day: bool = False) -> tuple[Array, list[str
     gone = np.array([v is None or v != v for v in values])
     there = [v for v, g in zip(values, gone, strict=True) if not g]
     if there and all(map(is_number, there)):
-        x = np.array([0.0 if g else float(v) for v, g in zip(values, gone, strict=True)])
-        distinct = np.unique(x[~gone])
-        write = as_day if is_day else partial(number, digits=_digits(distinct))
-        if len(distinct) <= LEVELS:
-            codes, names = np.searchsorted(distinct, x), [write(float(v)) for v in distinct]
-        else:
-            cuts = np.unique(np.quantile(x[~gone], np.linspace(0, 1, QUANTILES + 1)[1:-1]))
-            cuts = cuts[cuts > distinct[0]] if cuts[-1] > distinct[0] else distinct[1:2]  # mostly the least one
-            used, groups = np.unique(np.searchsorted(cuts, distinct, side="right"), return_inverse=True)
-            codes = np.searchsorted(used, np.searchsorted(cuts, x, side="right"))
-            ends = [distinct[groups == c][[0, -1]].tolist() for c in range(len(used))]
-            names = [write(a) if a == b else f"{write(a)} to {write(b)}" for a, b in ends]
+        codes, names = _intervals(np.array([float(v) for v in there]), is_day)
     else:
         common = [v for v, _ in Counter(there).most_common(LEVELS)]
         place = {v: i for i, v in enumerate(common)}
-        codes = np.array([0 if g else place.get(v, len(common)) for v, g in zip(values, gone, strict=True)])
+        codes = np.array([place.get(v, len(common)) for v in there], dtype=np.intp)
         names = [shorten(level(v), 60) for v in common] + ["all other values"]
-    codes = np.where(gone, len(names), codes)
-    return codes, [*names, "missing"]
+    found = np.full(len(values), len(names))
+    found[~gone] = codes
+    return found, [*names, "missing"]
+
+
+def _intervals(x: Array, is_day: bool) -> tuple[Array, list[str]]:
+    """The interval of each number, or the number itself where few are distinct; and what each is called."""
+    distinct = np.unique(x)
+    write = as_day if is_day else partial(number, digits=_digits(distinct))
+    if len(distinct) <= LEVELS:
+        return np.searchsorted(distinct, x), [write(float(v)) for v in distinct]
+    cuts = np.unique(np.quantile(x, np.linspace(0, 1, QUANTILES + 1)[1:-1]))
+    cuts = cuts[cuts > distinct[0]] if cuts[-1] > distinct[0] else distinct[1:2]  # mostly the least one
+    used, groups = np.unique(np.searchsorted(cuts, distinct, side="right"), return_inverse=True)
+    ends = [distinct[groups == c][[0, -1]].tolist() for c in range(len(used))]
+    names = [write(a) if a == b else f"{write(a)} to {write(b)}" for a, b in ends]
+    return np.searchsorted(used, np.searchsorted(cuts, x, side="right")), names
 
 
 def _digits(distinct: Array) -> int:
