@@ -40,16 +40,20 @@ def check_layout(e: Ensemble, d: int) -> None:
     _check_chains(e, d)
     _check_parents(e, e.networks * d)
     e.normal_scores.check(d)
-    starts = e.level_start
-    if e.column_token.shape != (d,) or starts.shape != (d + 1,) or starts[0] != 0 or (np.diff(starts) < 0).any():
-        raise ValueError("its columns have no tokens")
-    if starts[-1] != len(e.level_token):
-        raise ValueError("its levels have no tokens")
+    _check_tokens(e, d)
     at = e.numeric_column
     if len(at) and (at[0] < 0 or at[-1] >= d or (np.diff(at) <= 0).any()):
         raise ValueError("'numeric_column' names other columns")
     if np.abs(e.score_value).max(initial=0.0) > MAX_SCORE:
         raise ValueError("the Gaussian component has scores that are too large")
+
+
+def _check_tokens(e: Ensemble, d: int) -> None:
+    starts = e.level_start
+    if e.column_token.shape != (d,) or starts.shape != (d + 1,) or starts[0] != 0 or (np.diff(starts) < 0).any():
+        raise ValueError("its columns have no tokens")
+    if starts[-1] != len(e.level_token):
+        raise ValueError("its levels have no tokens")
 
 
 def _check_types(e: Ensemble) -> None:

@@ -59,11 +59,7 @@ def log_likelihood(
         raise OptionError(f"kind must be one of {', '.join(map(repr, LIKELIHOODS))}; got {brief(kind)}.")
     fitted = predictor.fitted
     if kind in ("joint", "class_conditional"):
-        for term in fitted.terms:
-            density = capability(term.distribution, NoLikelihood)
-            refusal = None if density is None or isinstance(density, GaussianBlock) else density.no_likelihood()
-            if refusal is not None:
-                raise OptionError(f"{refusal} kind='conditional' needs no density.")
+        _require_density(fitted)
     rows = predictor.read(X)
     found, labels = read_labels(y, rows.n)
     at = positions(labels, fitted.classes)
@@ -82,6 +78,14 @@ def log_likelihood(
     if not by_class:
         return float(value.sum())
     return {label: float(value[codes == k].sum()) for k, label in enumerate(fitted.classes.tolist())}
+
+
+def _require_density(fitted: Fitted) -> None:
+    for term in fitted.terms:
+        density = capability(term.distribution, NoLikelihood)
+        refusal = None if density is None or isinstance(density, GaussianBlock) else density.no_likelihood()
+        if refusal is not None:
+            raise OptionError(f"{refusal} kind='conditional' needs no density.")
 
 
 def describe(fitted: Fitted, column: str | int) -> dict[Any, dict[str, float]]:

@@ -54,13 +54,7 @@ def discriminant(
             f"covariance must have the shape {(d, d)}, or {(K, d, d)} with one for each class; got {cov.shape}."
         )
     shared = cov.ndim == 2
-    labels = np.arange(K) if classes is None else np.array(list(classes) if isinstance(classes, Sequence) else classes)
-    if labels.shape != (K,) or len(set(labels.tolist())) < K:
-        raise OptionError(f"classes must be {K} different labels, one for each row of means; got {brief(classes)}.")
-    share = np.full(K, 1 / K) if priors is None else _numbers(priors, "priors", 1)
-    if share.shape != (K,):
-        raise OptionError(f"priors must be {K} numbers, one for each row of means; got {brief(priors)}.")
-    prior = _prior(dict(zip(labels.tolist(), share.tolist(), strict=True)))
+    labels, prior = _labels_and_prior(K, classes, priors)
     X = np.empty((K, 2 * d, d))
     for k in range(K):
         root = math.sqrt(d) * _root(cov if shared else cov[k], k)
@@ -73,6 +67,17 @@ def discriminant(
         rows = [dict(zip(names, row, strict=True)) for row in rows.tolist()]
     model = Own(own_covariance=0.0 if shared else 1.0, priors=prior, tol=0.0)
     return _made(model, rows, np.repeat(labels, 2 * d), np.full(2 * d * K, 1 / (2 * d)))
+
+
+def _labels_and_prior(K: int, classes: object, priors: object) -> tuple[Array, dict[Any, float]]:
+    """Labels, by default 0 to K − 1, and the prior of each, by default uniform."""
+    labels = np.arange(K) if classes is None else np.array(list(classes) if isinstance(classes, Sequence) else classes)
+    if labels.shape != (K,) or len(set(labels.tolist())) < K:
+        raise OptionError(f"classes must be {K} different labels, one for each row of means; got {brief(classes)}.")
+    share = np.full(K, 1 / K) if priors is None else _numbers(priors, "priors", 1)
+    if share.shape != (K,):
+        raise OptionError(f"priors must be {K} numbers, one for each row of means; got {brief(priors)}.")
+    return labels, _prior(dict(zip(labels.tolist(), share.tolist(), strict=True)))
 
 
 def naive(cls: type[Naive], priors: object, tables: object) -> Naive:

@@ -184,12 +184,8 @@ class SemiSupervised(Wrapper):
 
     def _fit_mixture(self, X: object, y: object, sample_weight: object) -> Self:
         """EM from no label: the best of several starts."""
+        self._check_mixture()
         K: Any = self.n_classes
-        for name, value in (("n_classes", K), ("n_init", self.n_init)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-                raise OptionError(f"{name} must be a whole number of at least 1; got {brief(value)}.")
-        if self.estimator.tempered or self.estimator.class_weight is not None or self.weight != 1:
-            raise OptionError("tempered=True, class_weight and weight need labels: leave them out with n_classes.")
         table = read_table(X)
         if y is not None and (read_some_labels(y, table.n, self.unlabelled)[0] >= 0).any():
             raise OptionError("n_classes is for rows without any label; leave it out to learn from labelled rows.")
@@ -217,6 +213,13 @@ class SemiSupervised(Wrapper):
         if not self.converged_:
             warn(f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.", ConvergenceWarning)
         return self
+
+    def _check_mixture(self) -> None:
+        for name, value in (("n_classes", self.n_classes), ("n_init", self.n_init)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise OptionError(f"{name} must be a whole number of at least 1; got {brief(value)}.")
+        if self.estimator.tempered or self.estimator.class_weight is not None or self.weight != 1:
+            raise OptionError("tempered=True, class_weight and weight need labels: leave them out with n_classes.")
 
     def _check_options(self) -> None:
         check_single_values(self)
@@ -372,20 +375,22 @@ def _initial_labels(
 
 def _numeric(X: Any) -> Floats | None:
     """The columns of finite numbers; None if there are none, or the table is sparse."""
+    columns = [np.where(np.isinf(c), np.nan, c) for c in _number_columns(X)]
+    return np.column_stack(columns) if columns and columns[0].ndim else None
+
+
+def _number_columns(X: Any) -> list[Floats]:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         names = [name for name, kind in frame.schema.items() if kind.is_numeric()]
-        columns = [frame[name].to_numpy().astype(np.float64) for name in names]
-    elif isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
+        return [frame[name].to_numpy().astype(np.float64) for name in names]
+    if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
         names = [k for k in X[0] if all(is_number(v) or v is None for v in (row.get(k) for row in X))]
-        columns = [np.array([row.get(name) for row in X], dtype=np.float64) for name in names]
-    else:
-        try:
-            columns = list(np.asarray(X, dtype=np.float64).T)
-        except (TypeError, ValueError):
-            columns = []
-    columns = [np.where(np.isinf(c), np.nan, c) for c in columns]
-    return np.column_stack(columns) if columns and columns[0].ndim else None
+        return [np.array([row.get(name) for row in X], dtype=np.float64) for name in names]
+    try:
+        return list(np.asarray(X, dtype=np.float64).T)
+    except (TypeError, ValueError):
+        return []
 
 
 def _tell_marks(labels: list[object], all_labelled: bool) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.data.encoding.codes import level_codes
 from tallybayes.data.encoding.numeric import dense, kinds_are_settled
-from tallybayes.data.labels import accuracy, read_classes, read_target, union
+from tallybayes.data.labels import Target, accuracy, read_classes, read_target, union
 from tallybayes.data.schema import Schema, align, infer_schema
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import LabelError
@@ -228,11 +228,8 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"There are {len(found)} classes; StreamingBayes takes {MOST_CLASSES} at most. Is y a class label?"
             )
         x, schema = self._matrix(table, schema, learning=True, fresh=fresh)
-        if classes is None:  # the classes get room in the order in which they come, as in learn_one
-            first = np.sort(np.unique(target.y, return_index=True)[1])
-            new = [labels[c] for c in target.y[first].tolist()]
-        else:
-            new = found.tolist()
+        # the classes get room in the order in which they come, as in learn_one
+        new = _in_order_of_rows(target) if classes is None else found.tolist()
         known += [label for label in new if label not in set(known)]
         code = {label: i for i, label in enumerate(known)}
         y_codes = np.array([code[label] for label in labels], dtype=np.int32)[target.y]
@@ -545,3 +542,10 @@ class StreamingBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("the number of its columns is not that of its learner")
         self._set_learner(learner, schema, labels, read_classes(labels))
         return self
+
+
+def _in_order_of_rows(target: Target) -> list[object]:
+    """The labels in the order in which they come first."""
+    first = np.sort(np.unique(target.y, return_index=True)[1])
+    labels = target.classes.tolist()
+    return [labels[c] for c in target.y[first].tolist()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -247,18 +248,9 @@ def _one_by_one(model: Any, rows: Iterator[tuple[dict[Any, Any], Any]], score: _
 def _in_batches(
     model: Any, rows: Iterator[tuple[dict[Any, Any], Any]], score: _Score, batch: int, window: int | None
 ) -> None:
-    names: list[Any] = []
     kept: list[tuple[list[Any], Any]] = []
     adds, fitted = hasattr(model, "partial_fit"), False
-    while True:
-        some: list[tuple[list[Any], Any]] = []
-        for row, label in rows:
-            names = names or list(row)
-            some.append(([row.get(name) for name in names], label))
-            if len(some) == batch:
-                break
-        if not some:
-            return
+    for some in _batches(rows, batch):
         X, y = _array([x for x, _ in some]), [label for _, label in some]
         before = time.process_time()
         p: Floats | None = model.predict_proba(X) if fitted else None
@@ -270,10 +262,18 @@ def _in_batches(
             model.fit(_array([x for x, _ in kept]), [label for _, label in kept])
         score.seconds += time.process_time() - before
         fitted = True
-        for i, label in enumerate(y if p is not None else []):
-            assert p is not None
-            own = float(p[i, classes.index(label)]) if label in classes else 0.0
-            score.add(classes[int(np.argmax(p[i]))], own, label, model)
+        if p is not None:
+            for label, found in zip(y, p, strict=True):
+                own = float(found[classes.index(label)]) if label in classes else 0.0
+                score.add(classes[int(np.argmax(found))], own, label, model)
+
+
+def _batches(rows: Iterator[tuple[dict[Any, Any], Any]], size: int) -> Iterator[list[tuple[list[Any], Any]]]:
+    """Lists of (values, label), the values in the order of the first row's columns."""
+    names: list[Any] = []
+    while some := list(islice(rows, size)):
+        names = names or list(some[0][0])
+        yield [([row.get(name) for name in names], label) for row, label in some]
 
 
 def _array(rows: Sequence[Sequence[Any]]) -> Any:

@@ -27,16 +27,28 @@ def ensemble_scores(w: SqlWriter, term: Json, codes: str, evidence: bool) -> tup
             "its k-nearest neighbours compare each row with thousands of others; fit with parts=('networks', 'naive', "
             "'target_encoding', 'gaussian', 'boosting')"
         )
-    d, K, columns = w.d, w.K, len(term["columns"])
+    columns = len(term["columns"])
     groups = columns + 1 if evidence else 1
+    rows = _with_chains(w, term, codes, groups, columns if evidence else None)
+    rows, stacked = _with_components(w, term, rows, groups, evidence)
+    zero = w.d.number(0.0)
+    plain = [
+        [w.chain([f"COALESCE({_sum(w, g, 0, k)}, {zero})", *stacked[g][k]]) for k in range(w.K)] for g in range(groups)
+    ]
+    rule = term["missing"]
+    return (rows, plain) if rule is None or not rule["complete"] else _with_missing(w, rule, rows, plain, evidence)
+
+
+def _with_chains(w: SqlWriter, term: Json, codes: str, groups: int, columns: int | None) -> str:
+    """The rows beside the sums of the back-off chains of each group; columns: how many, with evidence."""
+    d, K = w.d, w.K
     relations = Relations(d, K, "" if w.effort in (None, "fast") else "effort='fast', ")
-    lines = list(_lines(relations, term, columns if evidence else None))
+    lines = list(_lines(relations, term, columns))
     if not lines:  # no chain has a weight: the relations need a row all the same, of which nothing comes
         lines = [Line(NONE, 1, [], [], [relations.add_cells([[0.0] * K])], 0, [0.0, 0.0])]
         relations.bins.append([NONE, 0, 0, 0])
     source = w.numbered(term, codes)
-    made = [w.cte(name) for name in ("bin", "line", "cell", "binned", "sum")]
-    bin_, line, cell, binned, sums = made
+    bin_, line, cell, binned, sums = (w.cte(name) for name in ("bin", "line", "cell", "binned", "sum"))
     for i, binning in enumerate(term["binnings"]):
         size, mapped = term["sizes"][binning["column"]], [None if v == NO_BIN else v for v in binning["map"]]
         known = mapped[:-1][:size] + [mapped[-1]] * (size - len(mapped) + 1)
@@ -50,28 +62,28 @@ def ensemble_scores(w: SqlWriter, term: Json, codes: str, evidence: bool) -> tup
     added = ", ".join(f"SUM(t.w{i} * t.v{k}) AS a{i}x{k}" for i in range(2) for k in range(K))
     found = relations.found(source, binned, lines, line, cell)
     w.ctes.append(f"{sums} AS {d.materialized}(SELECT t.r, t.g, {added} FROM ({found}) AS t GROUP BY t.r, t.g)")
-    rows = w.step(_with_sums(w, source, sums, groups))
-    rows, stacked = _beside(w, term, rows, groups, evidence)
-    zero, one, rule = d.number(0.0), d.number(1.0), term["missing"]
-    plain = [
-        [w.chain([f"COALESCE({_sum(w, g, 0, k)}, {zero})", *stacked[g][k]]) for k in range(K)] for g in range(groups)
-    ]
-    if rule is None or not rule["complete"]:
-        return rows, plain
-    complete = rule["complete"]
+    return w.step(_with_sums(w, source, sums, groups))
+
+
+def _with_missing(
+    w: SqlWriter, rule: Json, rows: str, plain: list[list[str]], evidence: bool
+) -> tuple[str, list[list[str]]]:
+    """The same where columns that are usually complete have missing values: the more, the more the mean counts."""
+    d, complete, last = w.d, rule["complete"], len(plain) - 1
+    zero, one = d.number(0.0), d.number(1.0)
     most, least = d.number(rule["columns"] - 1.0), d.number(max(rule["columns"] - 1.0, 1.0))
     share = f"CASE WHEN m = 0 THEN {one} WHEN m > {most} THEN {zero} ELSE ({most} - m) / {least} END"
     count = w.chain([f"CASE WHEN c{j} < 0 THEN 1 ELSE 0 END" for j in complete])
     rows = f"SELECT *, {share} AS share FROM (SELECT t.*, {count} AS m FROM ({rows}) AS t{d.fence}) AS t{d.fence}"
     rows = w.step(rows)
     out = []
-    for g in range(groups):
+    for g, of_group in enumerate(plain):
         each = []
-        for k in range(K):
-            own, mean = plain[g][k], f"COALESCE({_sum(w, g, 1, k)}, {zero})"
+        for k, own in enumerate(of_group):
+            mean = f"COALESCE({_sum(w, g, 1, k)}, {zero})"
             if evidence and g in complete:  # what a column without a value adds belongs to none
                 own = f"CASE WHEN c{g} < 0 THEN {zero} ELSE {own} END"
-            elif evidence and g == columns:
+            elif evidence and g == last:
                 own = w.chain([own, *(f"CASE WHEN c{j} < 0 THEN {plain[j][k]} ELSE {zero} END" for j in complete)])
             each.append(f"(share * ({own}) + ({one} - share) * {mean})")
         out.append(each)
@@ -123,13 +135,14 @@ def _lines(relations: Relations, term: Json, columns: int | None) -> Iterator[Li
                     yield Line(NONE, 1, *some, binnings[parents[level]]["column"], [-scale, 0.0])
 
 
-def _beside(w: SqlWriter, term: Json, rows: str, groups: int, evidence: bool) -> tuple[str, list[list[list[str]]]]:
+def _with_components(
+    w: SqlWriter, term: Json, rows: str, groups: int, evidence: bool
+) -> tuple[str, list[list[list[str]]]]:
     """Bias, target encoding and Gaussian: the rows with what these need, and what they add to each group and class."""
     d, K = w.d, w.K
-    last = groups - 1
     out: list[list[list[str]]] = [[[] for _ in range(K)] for _ in range(groups)]
     for k in range(K):
-        out[last][k].append(d.number(term["bias"][k]))
+        out[-1][k].append(d.number(term["bias"][k]))
     looked_up = []
     for n, part in enumerate(term["target_encoding"]):
         names = [d.quote(f"tb e{n} {k}") for k in range(K)]
@@ -145,39 +158,47 @@ def _beside(w: SqlWriter, term: Json, rows: str, groups: int, evidence: bool) ->
         name = d.quote(f"tb z{n}")
         looked_up.append(w.lookup(list(enumerate(part["value"][:-1])), f"t.c{part['column']}", [name]))
         zs.append(f"COALESCE({name}, {d.number(part['value'][-1])})")
-    rows = w.looked_up(rows, looked_up)
-    p, weight = len(zs), float(gaussian["weight"])
-    turned = [[d.quote(f"tb u{k} {i}") for i in range(p)] for k in range(K)]
-    away = [[f"({z} - {d.number(m)})" for z, m in zip(zs, gaussian["mean"][k], strict=True)] for k in range(K)]
+    return _with_gaussian(w, gaussian, w.looked_up(rows, looked_up), zs, out, evidence), out
+
+
+def _with_gaussian(
+    w: SqlWriter, gaussian: Json, rows: str, zs: list[str], out: list[list[list[str]]], evidence: bool
+) -> str:
+    """The rows with the Mahalanobis distance of each class; out gets its log density, or that of each column."""
+    d, p = w.d, len(zs)
+    classes = range(w.K)
+    turned = [[d.quote(f"tb u{k} {i}") for i in range(p)] for k in classes]
+    away = [[f"({z} - {d.number(m)})" for z, m in zip(zs, gaussian["mean"][k], strict=True)] for k in classes]
     made = [
         f"{w.chain([f'{d.number(f)} * {away[k][j]}' for j, f in enumerate(row)])} AS {turned[k][i]}"
-        for k in range(K)
+        for k in classes
         for i, row in enumerate(gaussian["root"][k])
     ]
     rows = w.step(f"SELECT t.*, {', '.join(made)} FROM ({rows}) AS t{d.fence}")
-    tails, squares = [], []
-    for k in range(K):
-        distance = w.chain([d.square(u) for u in turned[k]])
-        squares.append(f"{distance} AS {d.quote(f'tb d{k}')}")
-        own = d.quote(f"tb d{k}")
-        nu = gaussian["freedom"]
-        tail = (
-            f"{own} / 2" if nu is None else f"{d.number((nu + p) / 2)} * LN({d.number(1.0)} + {own} / {d.number(nu)})"
-        )
-        tails.append(tail)
+    distances = [d.quote(f"tb d{k}") for k in classes]
+    squares = [f"{w.chain([d.square(u) for u in turned[k]])} AS {distances[k]}" for k in classes]
     rows = w.step(f"SELECT t.*, {', '.join(squares)} FROM ({rows}) AS t{d.fence}")
+    weight = float(gaussian["weight"])
     minus = d.number(-weight)
-    for k in range(K):
-        out[last][k].append(d.number(weight * gaussian["constant"][k]))
+    for k in classes:
+        out[-1][k].append(d.number(weight * gaussian["constant"][k]))
+        tail = _tail(w, gaussian["freedom"], p, distances[k])
         if not evidence:
-            out[last][k].append(f"{minus} * ({tails[k]})")
+            out[-1][k].append(f"{minus} * ({tail})")
             continue
         root = np.zeros((p, p))
         for i, row in enumerate(gaussian["root"][k]):
             root[i, : len(row)] = row
-        own = d.quote(f"tb d{k}")
-        share = f"CASE WHEN {own} > 0 THEN ({tails[k]}) / {own} ELSE {d.number(0.0)} END"
+        share = f"CASE WHEN {distances[k]} > 0 THEN ({tail}) / {distances[k]} ELSE {d.number(0.0)} END"
         for j, part in enumerate(gaussian["scale"]):
             back = w.chain([f"{d.number(float(root[i, j]))} * {turned[k][i]}" for i in range(j, p)])
             out[part["column"]][k].append(f"{minus} * {away[k][j]} * ({back}) * {share}")
-    return rows, out
+    return rows
+
+
+def _tail(w: SqlWriter, nu: float | None, p: int, distance: str) -> str:
+    """−log density but for its constant: of a normal distribution, or of Student's t with nu degrees of freedom."""
+    d = w.d
+    if nu is None:
+        return f"{distance} / 2"
+    return f"{d.number((nu + p) / 2)} * LN({d.number(1.0)} + {distance} / {d.number(nu)})"
