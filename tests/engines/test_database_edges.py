@@ -12,6 +12,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.engines.sql import DatabaseQuery, DatabaseTable, LazyBayes, to_sql
+from tallybayes.engines.sql.connection import PostgresConnection
 from tallybayes.errors import OptionError, TableError
 from tests.engines.databases import dialect, fill
 from tests.engines.tables import table
@@ -169,6 +170,27 @@ def test_padded_text_of_postgresql(db: Any) -> None:
     assert len(db.execute(to_sql(whole, "postgresql", "rows")).fetchall()) == len(WORDS)
 
 
+@pytest.mark.parametrize("least", [2**60, 2**63, 10**30])
+def test_whole_numbers_keep_every_digit(db: Any, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    if dialect(db) == "sqlite" and least > 2**60:
+        pytest.skip("SQLite has integers of 64 bits with a sign")
+    monkeypatch.setattr(PostgresConnection, "fetched_rows", 512)
+    type_ = {"duckdb": "DECIMAL(38, 0)", "sqlite": "INTEGER", "postgresql": "NUMERIC"}[dialect(db)]
+    accounts = [*[None] * 600, *[least + 1, least + 2] * 40]  # more missing ones than are fetched at a time
+    make(db, {"account": type_, "kind": "VARCHAR(9)"}, list(zip(accounts, "ab" * 340, strict=True)))
+    model = tb.CategoricalNB()
+    if least > 2**64:
+        for move in ("rows", "statistics"):
+            with pytest.raises(TableError, match="64 bits"):
+                model.learn_from(DatabaseTable(db, "rows", move=move), "kind")
+        return
+    for found in learned(db, model).values():
+        assert found.predict(pa.table({"account": pa.array([least + 1, least + 2], pa.uint64())})).tolist() == [
+            "a",
+            "b",
+        ]
+
+
 @pytest.mark.parametrize("bad", ["", "two", "1-2", b"\x01"])
 def test_what_is_no_number_in_sqlite_has_no_prediction(bad: Any) -> None:
     db = sqlite3.connect(":memory:")
@@ -220,6 +242,35 @@ def test_numbers_whose_squares_are_too_large(db: Any, far: float) -> None:
         model.fit(columns, np.arange(60) % 2)
         here = model.predict_proba(pa.table({"x0": [far], "x1": [0.1]}))
         np.testing.assert_allclose(db.execute(to_sql(model, dialect(db), "rows")).fetchall()[0][1:], here[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("x", [np.inf, -np.inf, -1.0, 5e-324])
+def test_numbers_that_the_model_refuses_have_no_prediction(db: Any, x: float) -> None:
+    make(db, {"i": "INTEGER", "x": "DOUBLE PRECISION"}, [(0, x), (1, 2.0), (2, None)])
+    learned_rows, y = pa.table({"x": [0.0, 3.0, 2.0, 8.0]}), list("abab")
+    for model in (tb.PoissonNB(), tb.GaussianNB(), tb.NaiveBayes("frequency"), tb.TAN(cuts=None)):
+        model.fit(learned_rows, y)
+        found = [row[2:] for row in sorted(db.execute(to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())]
+        np.testing.assert_allclose(found[1:], model.predict_proba([{"x": 2.0}, {"x": None}]), rtol=0, atol=1e-9)
+        try:
+            here = model.predict_proba([{"x": x}])[0]
+        except TableError:
+            assert found[0] == (None, None)
+        else:
+            np.testing.assert_allclose(found[0], here, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e100])
+def test_numbers_whose_squares_are_too_small(db: Any, size: float) -> None:
+    make(
+        db, {"i": "INTEGER", "x0": "DOUBLE PRECISION", "x1": "DOUBLE PRECISION"}, [(0, 1e-300, -1e-200), (1, 5e-324, 0)]
+    )
+    rows = np.array([[-1.0, 1.0], [1.0, -1.0], [2.0, 1.0], [0.0, -1.0]]) * max(size, 1e-100)
+    for model in (tb.GaussianNB(), tb.LinearDiscriminantAnalysis(), tb.QuadraticDiscriminantAnalysis()):
+        model.fit(pa.table({"x0": rows[:, 0], "x1": rows[:, 1]}), list("aabb"))
+        found = sorted(db.execute(to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+        here = model.predict_proba(pa.table({"x0": [1e-300, 5e-324], "x1": [-1e-200, 0.0]}))
+        np.testing.assert_allclose([row[2:] for row in found], here, rtol=0, atol=1e-9)
 
 
 def test_far_numbers_are_refused_where_they_are_learned(db: Any) -> None:

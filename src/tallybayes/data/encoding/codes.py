@@ -195,16 +195,21 @@ def _column_codes(column: RawColumn, known: Levels, grow: bool, schema: Schema, 
 
 
 def _check_integers(values: Array, name: str) -> None:
-    """Refuse integers beyond 64 bits as labels: a model file cannot hold them."""
     for row, v in enumerate(values):
-        if isinstance(v, int) and not -(2**63) <= v < 2**64:
-            raise TableError(
-                f"Column {name!r} is categorical and has the integer {brief(v, 40)} (row {row}), which has more than "
-                "64 bits. Turn the column into strings.",
-                column=name,
-                row=row,
-                value=v,
-            )
+        check_integer(v, name, row)
+
+
+def check_integer(v: object, name: str, row: int | None = None) -> None:
+    """Refuse an integer beyond 64 bits as a label: a model file cannot hold it."""
+    if isinstance(v, int) and not -(2**63) <= v < 2**64:
+        where = "" if row is None else f" (row {row})"
+        raise TableError(
+            f"Column {name!r} is categorical and has the integer {brief(v, 40)}{where}, which has more than 64 bits. "
+            "Turn the column into strings.",
+            column=name,
+            row=row,
+            value=v,
+        )
 
 
 def integer_columns(table: Table, schema: Schema, which: Sequence[int]) -> _core.Columns | None:

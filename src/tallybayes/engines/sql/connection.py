@@ -326,8 +326,10 @@ def _joined(names: Sequence[str], parts: Sequence[Sequence[pa.Array]]) -> pa.Tab
 
     columns = []
     for arrays in zip(*parts, strict=True):
-        types = list(dict.fromkeys(array.type for array in arrays))
-        one = types[0] if len(types) == 1 else pa.float64() if pa.float64() in types else types[0]
+        types = [array.type for array in arrays if array.null_count < len(array)] or [arrays[0].type]
+        found, one = set(types), types[0]
+        if len(found) > 1:
+            one = next((t for t in (pa.float64(), pa.decimal128(38, 0)) if t in found), pa.decimal128(38, 0))
         columns.append(pa.chunked_array([array.cast(one, safe=False) for array in arrays], one).combine_chunks())
     return pa.table(columns, names=list(names))
 
@@ -367,13 +369,22 @@ def _numbers(values: Sequence[Any]) -> pa.Array:
             return found
     except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
         pass
-    plain = [float(v) if isinstance(v, decimal.Decimal) else v for v in values]
+    plain = _without_decimals(values)
     there = [v for v in plain if v is not None]
     whole = bool(there) and all(isinstance(v, int) for v in there)
-    try:
-        return pa.array(plain, pa.int64() if whole else pa.float64())
-    except (OverflowError, pa.ArrowInvalid):
-        return pa.array([None if v is None else float(v) for v in plain], pa.float64())
+    for wanted in (pa.int64(), pa.uint64(), pa.decimal128(38, 0)) if whole else ():
+        try:
+            return pa.array(plain, wanted)
+        except (OverflowError, pa.ArrowInvalid):
+            pass
+    return pa.array([None if v is None else float(v) for v in plain], pa.float64())
+
+
+def _without_decimals(values: Sequence[Any]) -> list[Any]:
+    """Decimals as integers where all are whole, to the last digit; NaN is missing then. Else as floats."""
+    there = [v for v in values if isinstance(v, decimal.Decimal) and not v.is_nan()]
+    convert = int if all(v.is_finite() and v == v.to_integral_value() for v in there) else float
+    return [v if not isinstance(v, decimal.Decimal) else None if v.is_nan() else convert(v) for v in values]
 
 
 def _moments(values: Sequence[Any], kind: str) -> pa.Array:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.data.encoding.codes import check_integer
 from tallybayes.data.labels import positions, read_labels, union
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.distributions.base import Distribution, statistics_from
@@ -254,7 +255,9 @@ class StatisticsQuery(Generic[Model]):
         kind = self._kind(j)
         if kind == TRUTH:
             return bool(int(value))
-        return _number(value) if kind in NUMBERS else str(value)
+        label = _number(value) if kind in NUMBERS else str(value)
+        check_integer(label, self.schema.name(j))
+        return label
 
     def _size(self, schema: Schema, j: int) -> int:
         return len(schema.cuts[j].points) + 1 if j in schema.cuts else max(1, len(schema.levels[j]))

@@ -25,6 +25,7 @@ class SqlDialect(ABC):
     inner_join = "JOIN"  # of many rows with a table that is looked up
     materialized = ""  # before a common table expression that is computed once
     row_number = "ROW_NUMBER() OVER ()"  # in any order
+    refuses_underflow = False  # a product that is too small for a float64 is an error, not 0
 
     def quote(self, name: str) -> str:
         """A name as a name, whatever is in it."""
@@ -228,6 +229,7 @@ class PostgresDialect(UnnestingDialect):
     """PostgreSQL: it inlines subqueries, so that what is used twice is computed twice, unless there is a fence."""
 
     name = "postgresql"
+    refuses_underflow = True
     double = "double precision"
     fence = " OFFSET 0"
     text_type = "text"

@@ -8,6 +8,7 @@ Long lists of labels and the tables of networks are relations that are joined: a
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ MAX_CHAIN_TERMS = 100  # terms of one chain of operators
 MAX_CASE_BRANCHES = 16  # a longer list of labels or logarithms is joined
 MAX_JOINS = 40  # lookups of one subquery: SQLite joins 64 tables at most
 MAX_COMPLETIONS = 4096  # combinations of missing parents that are summed out for one row
+MIN_MAGNITUDE = 1e-160  # and to this, in units of the widest, where a square that is too small is an error
 MAX_MAGNITUDE = 1e145  # numbers are clamped to it, in units of the narrowest density: their squares fit into a float64
 FORMS = ("table", "normal", "log-normal", "linear", "block", "network", "average", "ensemble")
 BY_COLUMN = ("table", "normal", "log-normal", "linear", "ensemble")  # forms whose columns have evidence of their own
@@ -54,8 +56,9 @@ def to_sql(
     NULL (and NaN) is missing, as in the model: naive Bayes leaves its factor out, networks sum it out, a Gaussian block
     of up to six columns integrates it out. Rows with a missing value in a larger block get NULL; so do rows of networks
     whose missing parents have more than 4,096 combinations of values. An unseen category is left out, or the model's
-    'other'; with unseen='error' such rows get NULL. In SQLite, text that is no number in a column of numbers gives NULL
-    too; the other databases refuse it. The rows come in no particular order: `keep` a key to join them by.
+    'other'; with unseen='error' such rows get NULL. So do rows with what the model refuses, infinities and negative
+    counts, and in SQLite text that is no number in a column of numbers, which the other databases refuse. The rows come
+    in no particular order: `keep` a key to join them by.
 
     Parameters
     ----------
@@ -318,10 +321,10 @@ class SqlWriter:
                 else:
                     out.append(code)
             else:
-                refused += self.d.not_a_number(name)
                 number = self.d.as_number(name)
+                refused += [*self.d.not_a_number(name), self._not_allowed(number, j)]
                 cuts = column["reads"] == "cuts"
-                value = self._interval(number, column["cuts"]) if cuts else self._clamped(number, self._bound(j))
+                value = self._interval(number, column["cuts"]) if cuts else self._clamped(number, j)
                 out.append(code)
             read.append(f"{value} AS {code}")
         if refused:
@@ -331,28 +334,42 @@ class SqlWriter:
         rows = f"SELECT {', '.join(read)} FROM {self.table} AS t{self.d.fence}"
         return f"SELECT {', '.join(out)} FROM ({self._looked_up(rows, later)}) AS t{self.d.fence}" if later else rows
 
-    def _bound(self, j: int) -> float | None:
-        """How large a number may be before its square, or its product with a weight, does not fit into a float64."""
-        scale = 1.0
+    def _not_allowed(self, number: str, j: int) -> str:
+        """Whether the model refuses a number: an infinity, or less than 0 where it counts."""
+        counts = any(term["form"] == "linear" and j in term["columns"] for term in self.document["terms"])
+        low, high = self.d.number(0.0 if counts else -sys.float_info.max), self.d.number(sys.float_info.max)
+        return f"({number} < {low} OR {number} > {high})"
+
+    def _spreads(self, j: int) -> list[float]:
+        """The standard deviations of a column in all densities, and 1; none if only its logarithm is used."""
+        out = [1.0]
         for term in self.document["terms"]:
             for i in (i for i, c in enumerate(term["columns"]) if c == j):
                 if term["form"] == "log-normal":
-                    return None
+                    return []
                 if term["form"] == "normal":
-                    scale = min([scale, *(math.sqrt(v) for v in term["variance"][i] if v > 0)])
+                    out += [math.sqrt(v) for v in term["variance"][i] if v > 0]
                 elif term["form"] == "block":
-                    scale = min(scale, 1 / max(1.0, *(abs(f) for rows in term["factor"] for row in rows for f in row)))
+                    out += [1 / abs(f) for rows in term["factor"] for row in rows for f in row if f]
                 elif term["form"] == "network":
                     real = term["reals"][i - len(term["sizes"])]
-                    spread = [math.sqrt(v) for cell in real["variance"] for v in cell if v is not None and v > 0]
-                    scale = min([scale, *spread])
-        return MAX_MAGNITUDE * scale
+                    out += [math.sqrt(v) for cell in real["variance"] for v in cell if v is not None and v > 0]
+        return out
 
-    def _clamped(self, number: str, bound: float | None) -> str:
-        if bound is None:
+    def _clamped(self, number: str, j: int) -> str:
+        """A number whose square, and whose product with a weight, is a float64."""
+        spreads = self._spreads(j)
+        if not spreads:
             return number
+        bound, least = MAX_MAGNITUDE * min(spreads), MIN_MAGNITUDE * max(spreads)
         high, low = self.d.number(bound), self.d.number(-bound)
-        return f"CASE WHEN {number} > {high} THEN {high} WHEN {number} < {low} THEN {low} ELSE {number} END"
+        whens = f"WHEN {number} > {high} THEN {high} WHEN {number} < {low} THEN {low}"
+        if self.d.refuses_underflow and least < bound:
+            up, down = self.d.number(least), self.d.number(-least)
+            whens += (
+                f" WHEN {number} > 0 AND {number} < {up} THEN {up} WHEN {number} < 0 AND {number} > {down} THEN {down}"
+            )
+        return f"CASE {whens} ELSE {number} END"
 
     def _interval(self, number: str, cuts: Sequence[float]) -> str:
         if not cuts:
