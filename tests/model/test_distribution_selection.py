@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.metrics import log_loss
@@ -18,6 +19,7 @@ from tallybayes.datasets import load_census
 from tallybayes.distributions import Gaussian, LogGaussian, distribution
 from tallybayes.distributions.capabilities import ColumnLeaveOneOut, capability
 from tallybayes.errors import MergeError, TableError
+from tallybayes.io.model_document import to_document
 from tallybayes.model import distribution_selection
 from tallybayes.model.distribution_selection import CANDIDATES, Candidate, _halves, _sample, choose
 
@@ -45,6 +47,21 @@ def test_each_number_gets_what_suits_it() -> None:
     assert found[2] in ("poisson", "gaussian", "log-gaussian")
     assert found[3] in ("mdl", "kernel")
     assert found[4] == "mdl"
+
+
+def test_a_plan_chooses_no_distribution_that_keeps_values_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X = pd.DataFrame({"a": np.where(y == 1, rng.choice([-3.0, 3.0], 400), 0.0) + rng.normal(size=400)})
+    assert names(tb.NaiveBayes().fit(X, y)) == ["kernel"]
+    plan = tb.NaiveBayes().plan(X.assign(y=y), "y")
+    assert names(plan) in (["gaussian"], ["mdl"])
+    assert "kernel" not in plan.schema_.chosen[0].losses
+    local = plan.copy().partial_fit(X, y)
+    held = np.concatenate([np.ravel(a) for a in to_document(local, {})[1] if a.dtype.kind == "f"])
+    assert not np.isin(X["a"], held).any()
+    assert tb.NaiveBayes("kernel").plan(X.assign(y=y), "y").fitted_.terms[0].distribution.name == "kernel"  # as asked
+    assert names(local.fit(X, y)) == ["kernel"]  # a fit is no plan
 
 
 def test_a_line_is_all_that_a_candidate_needs(monkeypatch: pytest.MonkeyPatch) -> None:

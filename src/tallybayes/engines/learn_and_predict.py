@@ -37,18 +37,24 @@ def plan(
         raise OptionError(f"pieces must be None or a whole number of at least 1; got {brief(pieces)}.")
     here, roles = resolve_columns(model, source, target, weight, columns, fresh=True)
     _read_twice(here, model)
-    return choose_on_sample(model, here.survey(roles, int(rows), pieces), roles)
+    return choose_on_sample(model, here.survey(roles, int(rows), pieces), roles, to_send=True)
 
 
-def choose_on_sample(model: Model, survey: Survey, roles: ColumnRoles) -> Model:
-    """What a model chooses on the rows of a survey, with the labels that it found, and no rows."""
+def choose_on_sample(model: Model, survey: Survey, roles: ColumnRoles, to_send: bool = False) -> Model:
+    """What a model chooses on the rows of a survey, with the labels that it found, and no rows.
+
+    to_send: models of it may leave the place of their rows, so no distribution is chosen that keeps values of rows.
+    """
     X, y, w = roles.split(survey.sample)
     chosen = model.copy()
+    if to_send:
+        chosen._for_plan = True
     if isinstance(model.class_weight, Mapping):  # weights by label: some of the classes may be in other rows
         chosen.partial_fit(X, y, sample_weight=w)
     else:
         chosen.fit(X, y, w)
     chosen = chosen.empty()
+    chosen.__dict__.pop("_for_plan", None)
     fitted = chosen.fitted_
     schema, names = fitted.schema, fitted.schema.names or ()
     levels = {}

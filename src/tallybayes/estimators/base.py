@@ -373,8 +373,9 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
 
         One pass over the source finds the labels of text columns and of the target, and draws a uniform random
         sample of rows. Column kinds, bins, distributions, structure and temperature are chosen on the sample, as fit
-        chooses them. Models that learn with the plan count the same things, so they can be merged. A level that the
-        plan does not know is kept, as when rows are learned here.
+        chooses them, except that no kernel density is chosen for a column unless it is named: it would keep values of
+        rows. Models that learn with the plan count the same things, so they can be merged. A level that the plan does
+        not know is kept, as when rows are learned here.
 
         Parameters
         ----------

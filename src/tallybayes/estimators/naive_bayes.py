@@ -29,10 +29,11 @@ class NaiveBayes(GenerativeClassifier):
     distributions : None, str, Distribution or dict, default=None
         Distribution of the columns. None chooses by kind: categorical → 'categorical', binary → 'bernoulli', count →
         'poisson', text → 'words', and for each real column the one with the best leave-one-out log-loss on a sample
-        of the first rows: 'gaussian', 'log-gaussian', 'poisson', 'mdl' or 'kernel' (see ``summary()``). A sparse
-        matrix of whole counts is 'multinomial'. One name or instance applies to all numeric columns; 'gaussian' is
-        the fastest. A dict maps a column or a kind to a distribution, as in ``{"income": "kernel", "real": "mdl"}``;
-        'auto' selects as None does. A column with 'words' is text.
+        of the first rows: 'gaussian', 'log-gaussian', 'poisson', 'mdl' or 'kernel' (see ``summary()``; ``plan`` does
+        not choose 'kernel', which keeps values of rows). A sparse matrix of whole counts is 'multinomial'. One
+        name or instance applies to all numeric columns; 'gaussian' is the fastest. A dict maps a column or a kind to a
+        distribution, as in ``{"income": "kernel", "real": "mdl"}``; 'auto' selects as None does. A column with 'words'
+        is text.
     schema : None, str, dict or Schema, default=None
         Column kinds where the data type is not enough: one kind for all columns, or a dict such as
         ``{"zip": "categorical"}``. Kinds: 'real', 'categorical', 'binary', 'count', 'date', 'id', 'text'. The
@@ -213,7 +214,8 @@ class NaiveBayes(GenerativeClassifier):
 
     def _select_distributions(self, table: Table, schema: Schema, target: Target) -> Schema:
         options = self._options()
-        return choose(table, schema, to_choose(schema, self.distributions, options), options, target)
+        columns = to_choose(schema, self.distributions, options)
+        return choose(table, schema, columns, options, target, self._for_plan)
 
     def _make_terms(self, schema: Schema) -> tuple[Term, ...]:
         return assign(schema, self.distributions, self._options())

@@ -160,6 +160,8 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         """The same for more rows, after these: with the parameters as they are now."""
         return self._make_terms(fitted.schema)
 
+    _for_plan = False  # while a plan is made: what learns with it may be sent, and must keep no values of rows
+
     def _given_schema(self) -> object:
         """What the user says of the columns."""
         return getattr(self, "schema", None)

@@ -47,7 +47,7 @@ class Candidate(NamedTuple):
 
     name: str
     takes: Callable[[Floats], NDArray[np.bool_]]
-    few_rows: bool = False  # only where at most CUTTING rows are learned
+    keeps_values: bool = False  # only where at most CUTTING rows are learned, and not in a plan, which is sent
     cut: bool = False  # its intervals are chosen on the rows, too
 
 
@@ -56,7 +56,7 @@ CANDIDATES = (  # the simplest first
     Candidate("log-gaussian", lambda x: _varies(x) & ((x > 0) | np.isnan(x)).all(axis=1)),
     Candidate("poisson", lambda x: _varies(x) & (((x >= 0) & (x == np.floor(x))) | np.isnan(x)).all(axis=1)),
     Candidate("mdl", lambda x: np.ones(len(x), dtype=bool), cut=True),
-    Candidate("kernel", lambda x: _varies(x), few_rows=True),
+    Candidate("kernel", lambda x: _varies(x), keeps_values=True),
 )
 
 
@@ -154,11 +154,17 @@ def _choices(
 
 
 def choose(
-    table: Table, schema: Schema, columns: Sequence[int], options: Mapping[str, object], target: Target
+    table: Table,
+    schema: Schema,
+    columns: Sequence[int],
+    options: Mapping[str, object],
+    target: Target,
+    for_plan: bool = False,
 ) -> Schema:
     """The schema with a choice for each of the columns, and cuts for those that are cut.
 
-    options: parameters of the estimator that a distribution takes over (alpha, ddof, …).
+    options: parameters of the estimator that a distribution takes over (alpha, ddof, …). for_plan: what is learned
+    with the choices may leave its place, so none may be a distribution that keeps values of rows.
     """
     if not columns:
         return schema
@@ -168,7 +174,7 @@ def choose(
     rows = _sample(table, schema, columns, target, SAMPLE)
     chosen: dict[int, DistributionChoice] = dict.fromkeys(columns, DistributionChoice("gaussian", rows=len(rows.at)))
     if rows.w[rows.has_others].sum() >= FEWEST and rows.K > 1:
-        many = int((target.y >= 0).sum()) > CUTTING
+        many = for_plan or int((target.y >= 0).sum()) > CUTTING
         at_once = max(1, SELECTION_CELLS // (len(rows.at) * rows.K))
         stage("choosing distributions", len(columns))
         for first in range(0, len(columns), at_once):
@@ -220,9 +226,9 @@ def _cut(table: Table, schema: Schema, columns: Sequence[int], target: Target) -
 
 
 def _choices_of(data: Numbers, rows: _Judged, options: Mapping[str, object], many: bool) -> list[DistributionChoice]:
-    """A choice for each column. many: more rows than CUTTING are learned."""
+    """A choice for each column. many: too many rows are learned to keep their values."""
     x = np.stack(data.arrays)
-    losses = {c.name: _judge(c, x, rows, options) for c in CANDIDATES if not (many and c.few_rows)}
+    losses = {c.name: _judge(c, x, rows, options) for c in CANDIDATES if not (many and c.keeps_values)}
     judged = _judged(rows, ~np.isnan(x))
     return [_decide({name: loss[j] for name, loss in losses.items()}, rows, judged[j]) for j in range(len(x))]
 
