@@ -19,8 +19,10 @@ from tallybayes import (
     KernelNB,
     NaiveBayes,
     RegularizedDiscriminantAnalysis,
+    from_bytes,
     load,
     save,
+    to_bytes,
 )
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import ForgetError, LabelError, OptionError, ReceiptError
@@ -150,6 +152,25 @@ def test_the_model_is_recognised(model):
     assert "only a receipt with its key can tell" in Receipt.from_json(receipt.to_json()).problems(before)[0]
     assert "neither" in receipt.problems(model.copy().partial_fit(ROWS[:1], RIPE[:1]))[0]
     assert "is a GaussianNB" in receipt.problems(GaussianNB().fit([[1.0], [8.0]], ["a", "b"]))[0]
+
+
+def test_what_a_plan_chose_is_renewed_by_a_new_plan():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.repeat(["ill", "well"], 30)
+    site = from_bytes(to_bytes(NaiveBayes("frequency").fit(X[::2], y[::2]).empty())).partial_fit(X[1::2], y[1::2])
+    receipt = site.forget(X[1:2], y[1:2], receipt=True)  # a row that the plan has never met
+    assert "new plan" in receipt.remains["bins"]
+    assert "may have been chosen with the removed rows" in receipt.guarantee
+    assert site.provenance_["bins"].forgotten is None
+    assert "plan" not in site.relearn(X[3::2], y[3::2]).provenance_["bins"].renew
+
+
+def test_a_search_for_nothing_says_so():
+    model = GaussianNB().fit([[1.0], [2.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+    receipt = model.forget([[1.0]], ["a"], receipt=True)
+    assert receipt.residue["searched"] == 0
+    assert receipt.residue["note"].startswith("Nothing was searched")
+    assert Receipt.from_json(receipt.to_json()).residue == receipt.residue
 
 
 @pytest.mark.parametrize("y", [["yes", "no"], ["no", "no", "no"], ["never"], ["no"]])

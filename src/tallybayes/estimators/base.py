@@ -129,7 +129,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         """Remove rows that were learned.
 
         With ``memory='rows'`` the model becomes, to the bit, the fit of the rows that are left (a level that a
-        categorical type lists and no row has any more keeps a place without a name). Otherwise its
+        categorical type lists and no row has any more still counts in smoothing). Otherwise its
         statistics become those of the rows that are left (counts exactly for whole-number weights, means and sums of
         squares to rounding), and what was
         chosen with the rows (bins, distributions, structure, temperature) stays as it is. Names of levels and words

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.state import ModelState
 
 RELEARN = "relearn(X, y) with the rows that remain"
+OF_PLAN = "relearn(X, y) with all rows that remain, or a new plan with which they are counted again"
 TEMPER = "temper(X, y) with the rows that remain"
 FIRST = "fit"  # the origin of every choice that has none of its own
 Origin = dict[str, Any]  # rows, weight, hash, removed; time, which no file has
@@ -45,7 +46,8 @@ class Choice:
         SHA-256 of the statistics of these rows; with ``memory='rows'`` of the rows. None once rows were forgotten: with
         the rows that remain it would let a guess of the others be checked.
     forgotten : bool or None
-        Whether forgotten rows took part in it; None: rows were added and forgotten since, so it cannot be known.
+        Whether forgotten rows took part in it; None: it cannot be known, because rows were added and forgotten since,
+        or because a plan has made it.
     renew : str
         How it is made again without them; empty if it always follows the rows.
 
@@ -84,7 +86,14 @@ def choices(model: ModelState) -> dict[str, str]:
         found["temperature"] = TEMPER
     if row_memory.holds_all(model):  # the model has the rows for it
         return dict.fromkeys(found, "relearn()")
-    return found
+    origins = model.__dict__.get("_origins", {})
+    planned = {name for name in found if _of_plan(origins.get(name) or origins.get(FIRST))}
+    return {name: OF_PLAN if name in planned and renew == RELEARN else renew for name, renew in found.items()}
+
+
+def _of_plan(origin: Origin | None) -> bool:
+    """Whether it was chosen for a plan, whose rows may be elsewhere."""
+    return origin is not None and origin["weight"] == 0
 
 
 def provenance(model: ModelState) -> dict[str, Choice]:

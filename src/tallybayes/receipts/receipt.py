@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 FORMAT = 1
 EXACT_MODEL = (
     "The model is the one that fit gives on the rows that remain, every choice included, bit for bit, unless a "
-    "categorical type lists a level that only removed rows had: it keeps a place without a name. Every removed row was "
+    "categorical type lists a level that only removed rows had: it still counts in smoothing. Every removed row was "
     "one that the model had learned."
 )
 EXACT_STATISTICS = (
     "Counts are those of the rows that remain, exactly; means and variances to rounding. What is listed under "
-    "'remains' was chosen with the removed rows, or lost digits with them, and stays as it is until it is renewed. "
+    "'remains' may have been chosen with the removed rows, or lost digits with them, and stays as it is until it is "
+    "renewed. "
 )
 REFIT = "fit(X, y) on the rows that remain"
 KNOWN = "Every removed row was one that the model had learned, by its hash."
@@ -65,12 +66,13 @@ class Receipt:
     guarantee : str
         What holds for the model after, in one sentence or two.
     remains : dict from str to str
-        What was chosen with the removed rows and stays, and variances of which they left few digits; how each is
-        renewed.
+        What may have been chosen with the removed rows and stays, and variances of which they left few digits; how
+        each is renewed.
     residue : dict
         The search for removed values in the written model: how many were ``searched`` (texts of 4 characters or more,
-        numbers of 6 digits or more), how many were ``found`` by column, and how many are ``shared`` with remaining
-        rows. A number that is found may be another row's too.
+        numbers of 6 digits or more), how many were ``found`` by column, and how many are ``shared``: there, because
+        remaining rows have them too. A number that is found may be another row's too. Where no value was long enough
+        to be searched, a ``note`` says so.
     key : str or None, default=None
         The key of the hashes, in hexadecimal digits. Whoever has it can check a guess of a row; it is written only if
         asked for, and it is not part of what is signed.
@@ -240,10 +242,10 @@ class Receipt:
             elif self.key is not None and _keyed(bytes.fromhex(self.key), now) == self.before:
                 found.append("The model is the one before: the rows are still in it.")
             elif now != self.after:
-                is_none = "not" if self.key is None else "neither the one before nor"
                 found.append(
-                    f"The model is {is_none} the one after: it has learned or forgotten since, or it is another one"
-                    f"{', or the one before, which only a receipt with its key can tell' if self.key is None else ''}."
+                    f"The model is {'not' if self.key is None else 'neither the one before nor'} the one after: it has "
+                    "learned or forgotten since, or it is another one."
+                    + (" It may be the one before: only a receipt with its key can tell." if self.key is None else "")
                 )
         return found
 
@@ -383,7 +385,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _remains(before: GenerativeClassifier, after: GenerativeClassifier) -> dict[str, str]:
-    """What was chosen with the removed rows, and variances that lost their digits with them; how each is renewed."""
+    """What may have been chosen with the removed rows, variances that lost digits with them; how each is renewed."""
     lost = cancelled_columns(before.fitted_, after.fitted_)
     return {**provenance.choices(after), **{f"variance of {name!r}": REFIT for name in lost}}
 

@@ -12,12 +12,16 @@ import numpy as np
 from tallybayes.distributions.capabilities import LevelCounts, LevelWeights, capability
 from tallybayes.io.model_document import to_document
 from tallybayes.model.fitted import Fitted
-from tallybayes.receipts.removed_rows import RemovedRows
+from tallybayes.receipts.removed_rows import DIGITS, MIN_TEXT_LENGTH, RemovedRows
 from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
     from tallybayes.data.row_store import RowStore
     from tallybayes.estimators.base import GenerativeClassifier
+
+NOTHING = (
+    f"Nothing was searched: no removed value is a text of {MIN_TEXT_LENGTH} characters or a number of {DIGITS} digits."
+)
 
 
 def fingerprint(model: GenerativeClassifier) -> str | None:
@@ -60,6 +64,8 @@ def residue(model: GenerativeClassifier, rows: RemovedRows) -> dict[str, Any]:
     """
     searched = sum(len(v) for v in rows.texts.values()) + sum(len(v) for v in rows.numbers.values())
     result: dict[str, Any] = {"searched": searched, "found": {}, "shared": 0}
+    if not searched:
+        result["note"] = NOTHING
     if model.fitted_.K == 0 or not searched:
         return result
     kept = _KeptRows(model)
