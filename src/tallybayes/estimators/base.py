@@ -27,6 +27,7 @@ from tallybayes.estimators import (
 )
 from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.prior_shift import PriorShift
+from tallybayes.estimators.row_weights import require_given_weights, require_no_order
 from tallybayes.estimators.sklearn_bases import ClassifierMixin
 from tallybayes.estimators.state import ModelState
 from tallybayes.explain.evidence import explain_rows
@@ -45,28 +46,7 @@ if TYPE_CHECKING:
 class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
     """Base class of all classifiers: the methods and attributes that each of them has."""
 
-    def _learn(
-        self,
-        X: object,
-        y: object,
-        sample_weight: object,
-        classes: object,
-        *,
-        from_scratch: bool,
-        defer_estimation: bool = False,
-        is_all_data: bool = False,
-    ) -> None:
-        """What fit and partial_fit do while the lock is held."""
-        learning.learn(
-            self,
-            X,
-            y,
-            sample_weight,
-            classes,
-            from_scratch=from_scratch,
-            defer_estimation=defer_estimation,
-            is_all_data=is_all_data,
-        )
+    _learn = learning.learn  # what fit and partial_fit do while the lock is held
 
     # --- learning ------------------------------------------------------------------------------------------------
 
@@ -113,7 +93,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         with lock_of(self):
             self._require_adding()
             self._require_exact()
-            learning.require_given_weights(self)
+            require_given_weights(self)
             self._learn(X, y, sample_weight, classes, from_scratch=not self._fitted())
         return self
 
@@ -412,7 +392,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             learn_and_predict,  # when it is called: engines know of models, models not of them
         )
 
-        learning.require_no_order(self)
+        require_no_order(self)
         return learn_and_predict.plan(self, source, target, weight, columns, rows, pieces)
 
     def learn_from(

@@ -333,17 +333,9 @@ class MixturePredictor:
 def predictor(model: ModelState) -> MixturePredictor:
     """All half-lives, compiled."""
     with lock_of(model):
-        fading, made = fading_of(model), [model._own_predictor()]
-        options = model._prediction_options()
-        for held in fading.members:
-            held.flush_fast_path()
-            if held.predictor is None:
-                held.estimated = held.estimated or model._estimated(held.fitted)
-                held.predictor = Predictor(held.estimated, model._offset(held.estimated.prior), options)
-            elif held.predictor.options != options:
-                held.predictor = held.predictor.with_options(options)
-            made.append(held.predictor)
-        return MixturePredictor(made, fading.weights)
+        fading = fading_of(model)
+        own = model._own_predictor()
+        return MixturePredictor([own, *map(model._compiled, fading.members)], fading.weights)
 
 
 def proba_one(model: ModelState, fast_row: object) -> Any:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tallybayes.data.encoding.numeric import kinds_are_settled
-from tallybayes.data.labels import MAX_TOTAL_WEIGHT, Target, positions, read_classes, read_target, union, warn_unsavable
+from tallybayes.data.labels import Target, positions, read_classes, read_target, union, warn_unsavable
 from tallybayes.data.leakage import warn_about_leakage
 from tallybayes.data.row_store import store_of
 from tallybayes.data.schema import Schema, align, infer_schema
@@ -21,7 +20,6 @@ from tallybayes.errors import (
     CancellationWarning,
     ForgetError,
     LabelError,
-    MergeError,
     OptionError,
     TallybayesError,
     brief,
@@ -31,11 +29,20 @@ from tallybayes.errors import (
 )
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
 from tallybayes.estimators.model_lock import lock_of
-from tallybayes.estimators.parameters import check_class_weight, memory_of
+from tallybayes.estimators.parameters import memory_of
+from tallybayes.estimators.row_weights import (
+    balanced_weights,
+    check_class_weight_labels,
+    decay_weights,
+    finite_half_life,
+    require_given_weights,
+    require_no_order,
+    with_class_weights,
+)
 from tallybayes.model import temperature
 from tallybayes.model.cancellation import cancelled_columns
 from tallybayes.model.fast_row import FastRow
-from tallybayes.model.fitted import GONE, Fitted, count, tally
+from tallybayes.model.fitted import Fitted, count, tally
 from tallybayes.model.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.progress import stage, telling
@@ -104,7 +111,7 @@ def _learn_alone(
     with telling(type(model).__name__, bool(model.verbose)):
         stage("reading")
         table = read_table(X)
-        target, left = decay_weights(read_target(y, table.n, sample_weight), _fixed(model.half_life))
+        target, left = decay_weights(read_target(y, table.n, sample_weight), finite_half_life(model.half_life))
         if is_all_data:
             warn_about_leakage(table, target)
         if memory_of(model) == "rows":
@@ -228,9 +235,7 @@ def refit(model: GenerativeClassifier) -> None:
 def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> None:
     """Removes rows that were learned."""
     with lock_of(model):
-        model._check_options()
-        model._require_adding()
-        model._require_exact()
+        model._require_learnable()
         if memory_of(model) == "rows":
             model._require_fit()
             table = aligned_rows(model, read_table(X))
@@ -306,9 +311,7 @@ def learn_from(
     from tallybayes.engines import learn_and_predict  # when it is called: engines know of models, models not of them
 
     with lock_of(model):
-        model._check_options()
-        model._require_adding()
-        model._require_exact()
+        model._require_learnable()
         require_no_order(model)
         found = learn_and_predict.learn(model, source, target, weight, columns, plan)
         if memory_of(model) == "rows":
@@ -454,81 +457,6 @@ def are_all(fitted: Fitted, rows: Rows) -> bool:
     return bool(np.allclose(count(rows, (), fitted.classes).weight, fitted.weight, rtol=1e-9, atol=0))
 
 
-# --- the weights of rows: class_weight and half_life ----------------------------------------
-
-
-def require_given_weights(model: ModelState) -> None:
-    """OptionError if the weights of classes need all rows at once."""
-    if isinstance(model.class_weight, str) and memory_of(model) != "rows":
-        raise OptionError(
-            "class_weight='balanced' needs all rows at once, so it goes with fit alone. To learn in parts give the "
-            "weights as a dict, such as the class_weight_ of a model that was fitted on some of the rows."
-        )
-
-
-def balanced_weights(model: ModelState, target: Target) -> dict[object, float] | None:
-    """What 'balanced' finds on all rows: n / (K n_c); None where it is not asked for."""
-    if not isinstance(model.class_weight, str):
-        return None
-    there = target.y >= 0
-    w = None if target.w is None else target.w[there]
-    weight = np.bincount(target.y[there], weights=w, minlength=len(target.classes))
-    share = weight.sum() / (len(weight) * np.maximum(weight, np.finfo(np.float64).tiny))
-    return dict(zip(target.classes.tolist(), share.tolist(), strict=True))
-
-
-def with_class_weights(model: ModelState, target: Target, found: Mapping[object, float] | None = None) -> Target:
-    """The rows with the weights of their classes. found: those of 'balanced', if this is a fit."""
-    given = model.class_weight
-    if given is None:
-        return target
-    check_class_weight(given)  # it may have been set after the fit
-    by_label = (found or model.__dict__.get("class_weight_", {})) if isinstance(given, str) else given
-    assert isinstance(by_label, Mapping)
-    share: Floats = np.array([float(by_label.get(label, 1.0)) for label in target.classes.tolist()])
-    own = np.append(share, 1.0)[target.y]  # −1, no class, reads the last
-    with np.errstate(over="ignore", under="ignore"):
-        w = own if target.w is None else target.w * own
-        total = w.sum()
-    if not total <= MAX_TOTAL_WEIGHT:
-        raise OptionError(
-            f"The weights of {len(w)} rows, with those of their classes (class_weight), add up to more than "
-            f"{MAX_TOTAL_WEIGHT:g}. Divide them all by the same number."
-        )
-    return replace(target, w=w)
-
-
-def check_class_weight_labels(given: object, classes: Array, all_there: bool) -> None:
-    """OptionError if a weight is of no class, and a class has none: a label that was misspelled.
-
-    all_there: no other class may come. Else only what differs from a class in its case or type is refused, since the
-    class of any other may come later. Weights for more than all classes are taken, as scikit-learn does: a fold may
-    lack a rare one.
-    """
-    if not isinstance(given, Mapping):
-        return
-    known = classes.tolist()
-    without = [label for label in known if label not in given]
-    unknown = [label for label in given if label not in set(known)]
-    if not all_there:
-        near = {str(label).casefold() for label in without}
-        unknown = [label for label in unknown if str(label).casefold() in near]
-    if unknown and without:
-        raise OptionError(
-            f"class_weight names [{listing(unknown)}], and the classes are [{listing(known)}]. Name them as they "
-            "are in y; a class without a weight counts once."
-        )
-
-
-def check_same_weights(one: ModelState, two: ModelState) -> None:
-    """MergeError if the rows of the two were weighed differently."""
-    mine, theirs = (m.__dict__.get("class_weight_", getattr(m, "class_weight", None)) for m in (one, two))
-    if mine != theirs:
-        raise MergeError(
-            "The two models weigh the classes differently (class_weight). Give both the same weights as a dict."
-        )
-
-
 def decay(model: ModelState, factor: float) -> None:
     """All that was learned counts factor times as much."""
     model._require_fit()
@@ -550,31 +478,6 @@ def decay(model: ModelState, factor: float) -> None:
             noted = None if row_memory.place(model) is None else row_memory.noted_of(model).scale(float(factor))
             model._estimate_and_set(scaled)
             row_memory.take(model, noted)
-
-
-def _fixed(half_life: float | str | None) -> float | None:
-    """The half-life of the model's own statistics: with 'auto', as with ∞, they keep all rows."""
-    return None if half_life is None or isinstance(half_life, str) or half_life == inf else half_life
-
-
-def decay_weights(target: Target, rows: float | None) -> tuple[Target, float]:
-    """Rows in their order, each with what is left of it when the last has come; and what is left of all before."""
-    if rows is None:
-        return target, 1.0
-    there = target.y >= 0
-    left = np.exp2((np.cumsum(there) - there.sum()) / float(rows))
-    w = left if target.w is None else target.w * left
-    y = np.where(there & (w >= GONE), target.y, -1).astype(np.int32)
-    return replace(target, y=y, w=w), float(np.exp2(-there.sum() / float(rows)))
-
-
-def require_no_order(model: ModelState) -> None:
-    """OptionError if rows fade: then their order counts, and parts that are counted apart have none."""
-    if model.half_life is not None:
-        raise OptionError(
-            "Rows that fade (half_life) are learned in their order, and rows counted in parts have none. Learn "
-            "them with fit, partial_fit or learn_one, or set half_life=None."
-        )
 
 
 # --- for engines: rows that come in many batches --------------------------------------------

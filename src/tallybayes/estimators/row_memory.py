@@ -32,7 +32,8 @@ NOTED = {"rows": "_rows", "sample": "_rows", "hashes": "_hashes"}  # where each 
 
 def place(model: ModelState) -> str | None:
     """The attribute that has what the model keeps of rows; None: its statistics are all."""
-    return None if memory_of(model) == "sample" and model._samples_itself else NOTED.get(memory_of(model))
+    memory = memory_of(model)
+    return None if memory == "sample" and model._samples_itself else NOTED.get(memory)
 
 
 def noted_of(model: ModelState) -> RowStore | RowHashes:
@@ -50,10 +51,11 @@ def noted(
     model: ModelState, table: Table, target: Target, *, from_scratch: bool = False
 ) -> RowStore | RowHashes | None:
     """What memory='sample' and 'hashes' keep of these rows; None with another memory. from_scratch: with a new key."""
-    if memory_of(model) == "rows" or place(model) is None:
+    where = place(model)
+    if where is None or model.memory == "rows":
         return None
     rows = store_of(table, target)
-    if memory_of(model) == "sample":
+    if model.memory == "sample":
         return rows.bounded()
     if from_scratch:
         return hashes_of(rows, None)
@@ -76,11 +78,12 @@ def both(model: ModelState, more: RowStore | RowHashes | None, sign: int = 1) ->
 
 def take(model: ModelState, kept: RowStore | RowHashes | None) -> None:
     """Holds what is kept of rows, and nothing that another memory kept."""
+    where = place(model)
     for name in ("_rows", "_hashes"):
-        if name != place(model):
+        if name != where:
             model.__dict__.pop(name, None)
     if kept is not None:
-        model.__dict__[place(model) or ""] = kept
+        model.__dict__[where or ""] = kept
 
 
 def holds_all(model: ModelState) -> bool:

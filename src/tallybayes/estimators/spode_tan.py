@@ -21,10 +21,11 @@ from tallybayes.distributions.univariate.categorical import Categorical
 from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing, require_scores
 from tallybayes.estimators import row_memory
 from tallybayes.estimators.base import GenerativeClassifier
-from tallybayes.estimators.learning import are_all, with_class_weights
+from tallybayes.estimators.learning import are_all
 from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import memory_of
 from tallybayes.estimators.provenance import note_choices
+from tallybayes.estimators.row_weights import with_class_weights
 from tallybayes.estimators.state import ModelState
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows, read_rows

@@ -15,10 +15,11 @@ from tallybayes.data.packed_rows import pack, unpack
 from tallybayes.data.schema import Kind, Schema
 from tallybayes.errors import MergeError, ModelFileError, OptionError, TallybayesError, brief, is_number
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
-from tallybayes.estimators.learning import check_same_weights, refit
+from tallybayes.estimators.learning import refit
 from tallybayes.estimators.memory_errors import name_sizes
 from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import check_shared, check_weights, given_prior, memory_of
+from tallybayes.estimators.row_weights import check_same_weights
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted
@@ -227,6 +228,12 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
                 "learns and forgets no rows. Merge it with the private counts of other rows, or fit it again."
             )
 
+    def _require_learnable(self) -> None:
+        """Raises OptionError if an option is wrong, or no row can be added or removed."""
+        self._check_options()
+        self._require_adding()
+        self._require_exact()
+
     def _check_merge(self, other: ModelState) -> None:
         """Raises an error if the two do not add, and there is more to say than that their terms differ."""
         self._require_fit()
@@ -293,14 +300,18 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
             return ready
         with lock_of(self):  # another thread may be learning on the fast path, or making the same
             self._refit_if_stale()
-            held, options = self._state, self._prediction_options()
-            held.flush_fast_path()
-            if held.predictor is None:
-                held.estimated = held.estimated or self._estimated(held.fitted)
-                held.predictor = Predictor(held.estimated, self._offset(held.estimated.prior), options)
-            elif held.predictor.options != options:
-                held.predictor = held.predictor.with_options(options)
-            return held.predictor
+            return self._compiled(self._state)
+
+    def _compiled(self, held: LearnedState) -> Predictor:
+        """These statistics compiled with the options as they are now, while the lock is held."""
+        options = self._prediction_options()
+        held.flush_fast_path()
+        if held.predictor is None:
+            held.estimated = held.estimated or self._estimated(held.fitted)
+            held.predictor = Predictor(held.estimated, self._offset(held.estimated.prior), options)
+        elif held.predictor.options != options:
+            held.predictor = held.predictor.with_options(options)
+        return held.predictor
 
     @property
     def schema_(self) -> Schema:
