@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +32,7 @@ def model_class(name: str) -> Any:
 def make_model(name: str, given: Sequence[str], schema: object) -> Any:
     """schema: kinds by column, or another model's schema."""
     model = model_class(name)
-    allowed = list(model._get_param_names())
+    allowed = sorted(signature(model).parameters)
     options = pairs(given, "--set")
     for key in options:
         if key not in allowed:

@@ -197,10 +197,11 @@ def _drawn(model: GenerativeClassifier, n: int, label: Any, seed: int, target: s
     import pyarrow as pa
 
     from tallybayes.cli.table_files import batch_rows
+    from tallybayes.estimators.state import with_fitted
 
     names = tuple(model.schema_.name(j) for j in range(model.schema_.d))
     fitted = model.fitted_
-    model = model._with_fitted(replace(fitted, schema=replace(fitted.schema, container="pyarrow", names=names)))
+    model = with_fitted(model, replace(fitted, schema=replace(fitted.schema, container="pyarrow", names=names)))
     random, most = np.random.RandomState(seed), batch_rows(len(names))
     for start in range(0, n, most):
         X, y = model.sample(min(most, n - start), label, random)

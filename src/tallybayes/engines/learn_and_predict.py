@@ -14,6 +14,7 @@ from tallybayes.engines.survey import Survey
 from tallybayes.errors import OptionError, brief, is_number, listening
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.learning import schema_of
+from tallybayes.estimators.state import with_fitted
 
 Model = TypeVar("Model", bound=GenerativeClassifier)
 
@@ -66,7 +67,7 @@ def choose_on_sample(model: Model, survey: Survey, roles: ColumnRoles, to_send: 
         found = survey.labels[roles.target[0]]
         if found is not None and len(found):
             fitted = fitted.reclass(union(fitted.classes, read_labels(found, len(found))[1]))
-    return chosen._with_fitted(replace(fitted, schema=schema.with_levels(levels)))
+    return with_fitted(chosen, replace(fitted, schema=schema.with_levels(levels)))
 
 
 def learn(

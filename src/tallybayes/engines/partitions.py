@@ -150,10 +150,11 @@ def decompressed(data: bytes) -> bytes:
 
 def received_model(plan: Model, whole: bytes | None) -> Model | None:
     """The plan with what was counted, and its own parameters; None if no row counts."""
+    from tallybayes.estimators.state import with_fitted
     from tallybayes.io import from_bytes
 
     received = None if whole is None else from_bytes(decompressed(whole))
-    found = None if received is None else plan._with_fitted(received.fitted_)
+    found = None if received is None else with_fitted(plan, received.fitted_)
     if found is not None and received is not None and "_rows" in received.__dict__:
         found.__dict__["_rows"] = received.__dict__["_rows"]
     return found if found is not None and found.class_count_.sum() > 0 else None

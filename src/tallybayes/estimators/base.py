@@ -29,7 +29,7 @@ from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.prior_shift import PriorShift
 from tallybayes.estimators.row_weights import require_given_weights, require_no_order
 from tallybayes.estimators.sklearn_bases import ClassifierMixin
-from tallybayes.estimators.state import ModelState
+from tallybayes.estimators.state import ModelState, with_fitted
 from tallybayes.explain.evidence import explain_rows
 from tallybayes.explain.novelty import NoveltyScore, novelty_score
 from tallybayes.explain.ranking import importances, rank_features, showing
@@ -94,7 +94,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
             self._require_adding()
             self._require_exact()
             require_given_weights(self)
-            self._learn(X, y, sample_weight, classes, from_scratch=not self._fitted())
+            self._learn(X, y, sample_weight, classes, from_scratch=not self.is_fitted)
         return self
 
     @overload
@@ -332,7 +332,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         [9.0, 8.0]
         """
         self._require_adding()
-        made = self._with_fitted(self.fitted_.emptied())
+        made = with_fitted(self, self.fitted_.emptied())
         provenance.note_emptied(made)
         for of_rows in ("privacy_loss_", "_fading"):
             made.__dict__.pop(of_rows, None)

@@ -29,7 +29,7 @@ from tallybayes.ensemble.text_component import NGRAMS, fit_texts
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.parameters import SUMS, memory_of, random_of
-from tallybayes.estimators.state import ModelState
+from tallybayes.estimators.state import ModelState, with_fitted
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term, same_shape
@@ -433,7 +433,7 @@ class BayesClassifier(GenerativeClassifier):
 
     def _estimates_eagerly(self, fitted: Fitted) -> bool:
         """Estimate at the first prediction after more rows: choosing takes longer than counting."""
-        return not (self._fitted() and same_shape(fitted.terms, self.fitted_.terms))
+        return not (self.is_fitted and same_shape(fitted.terms, self.fitted_.terms))
 
     def _check_merge(self, other: ModelState) -> None:
         super()._check_merge(other)
@@ -517,7 +517,7 @@ class BayesClassifier(GenerativeClassifier):
         _, gaussian = own.no_counts(len(self.classes_), False)
         counts = s.chains[cells[chains.start] : cells[chains.stop]]
         statistics = EnsembleStatistics.of(s.single, s.sizes, s.sample, counts, gaussian)
-        other = self._with_fitted(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
+        other = with_fitted(self, replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
         other.members, other.parts, other.weighting = 1, ("networks",), "temperature"
         if memory_of(self) == "rows":  # a fit on them would choose another network
             other.memory = "sample"

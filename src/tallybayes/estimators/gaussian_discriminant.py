@@ -316,7 +316,7 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def _require_adding(self) -> None:
         super()._require_adding()
-        block = self._block() if self._fitted() else None
+        block = self._block() if self.is_fitted else None
         if getattr(block, "given", False):
             raise OptionError(
                 "The covariances of this model come from covariance_estimator, which needs all rows at once: it cannot "

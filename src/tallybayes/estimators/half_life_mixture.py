@@ -23,6 +23,7 @@ from tallybayes.data.table import Table
 from tallybayes.distributions.base import statistics_from
 from tallybayes.distributions.statistics import arrays_of
 from tallybayes.errors import MergeError, OptionError, brief
+from tallybayes.estimators.learned_state import LearnedState
 from tallybayes.estimators.model_lock import lock_of
 from tallybayes.model.fast_row import FastRow, open_fast_row
 from tallybayes.model.fitted import GONE, Fitted, count
@@ -31,7 +32,7 @@ from tallybayes.model.rows import Rows, read_rows
 from tallybayes.utils.array_types import Floats
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.state import LearnedState, ModelState
+    from tallybayes.estimators.state import ModelState
 
 Model = TypeVar("Model", bound="ModelState")
 AUTO = "auto"
@@ -62,7 +63,7 @@ class Fading:
         """A copy without what is compiled."""
         for held in self.members:
             held.flush_fast_path()
-        return Fading([type(held)(held.fitted) for held in self.members], self.weights.copy())
+        return Fading([LearnedState(held.fitted) for held in self.members], self.weights.copy())
 
     def packed(self) -> dict[str, Any]:
         """Plain values and arrays, for a file: schema, terms and classes are those of the model."""
@@ -74,7 +75,7 @@ class Fading:
         }
 
 
-def unpacked(packed: object, fitted: Fitted, held: type[LearnedState]) -> Fading:
+def unpacked(packed: object, fitted: Fitted) -> Fading:
     """The way back; ValueError if these are no such statistics."""
     if not isinstance(packed, dict) or set(packed) != {"weights", "classes", "stats"}:
         raise ValueError("its half-lives are not held as a mixture")
@@ -86,7 +87,7 @@ def unpacked(packed: object, fitted: Fitted, held: type[LearnedState]) -> Fading
         raise ValueError(f"it does not hold statistics at {n - 1} half-lives")
     members = []
     for size, own in zip(sizes, stats, strict=True):
-        members.append(held(_unpacked_member(size, own, fitted)))
+        members.append(LearnedState(_unpacked_member(size, own, fitted)))
     return Fading(members, weights.copy())
 
 
@@ -120,7 +121,7 @@ def restart(model: ModelState) -> Fading:
     members = []
     for i, rows in enumerate(HALF_LIVES[1:]):
         most = rows / np.log(2) if before is None else float(before.members[i].fitted.weight.sum())
-        members.append(type(model._state)(fitted.scale(most / total) if 0 < most < total else fitted))
+        members.append(LearnedState(fitted.scale(most / total) if 0 < most < total else fitted))
     weights = np.full(len(HALF_LIVES), 1 / len(HALF_LIVES)) if before is None else before.weights
     model.__dict__["_fading"] = found = Fading(members, weights)
     return found
@@ -164,8 +165,7 @@ def advance(model: ModelState, before: Fitted | None, table: Table, target: Targ
         if all(one.weight.sum() > 0 for one in found):
             weights = _reweighted(weights, _losses(model, found, block))
         found = [_learned(one, block, half_life) for one, half_life in zip(found, HALF_LIVES, strict=True)]
-    held = type(model._state)
-    model.__dict__["_fading"] = Fading([held(one) for one in found[1:]], weights)
+    model.__dict__["_fading"] = Fading([LearnedState(one) for one in found[1:]], weights)
 
 
 def _block(rows: Rows, target: Target, span: slice) -> Rows:
@@ -271,13 +271,12 @@ def check_merge(one: ModelState, two: ModelState) -> None:
 def merged(models: Sequence[ModelState]) -> Fading:
     """The statistics of each half-life added, and the logarithms of the weights averaged."""
     all_of_them = [fading_of(model).settled() for model in models]
-    held = type(models[0]._state)
     members = []
     for i in range(len(HALF_LIVES) - 1):
         whole = all_of_them[0].members[i].fitted
         for other in all_of_them[1:]:
             whole = whole.merge(other.members[i].fitted)
-        members.append(held(whole))
+        members.append(LearnedState(whole))
     weights = np.exp(np.mean([np.log(f.weights) for f in all_of_them], axis=0))
     return Fading(members, weights / weights.sum())
 

@@ -239,13 +239,13 @@ def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: obj
         if memory_of(model) == "rows":
             model._require_fit()
             table = aligned_rows(model, read_table(X))
-            gone = store_of(table, read_target(model._labels(y), table.n, sample_weight))
+            gone = store_of(table, _target_of(model, y, sample_weight, table.n))
             row_memory.keep(model, row_memory.rows_of(model).subtract(gone))
             return
         table = read_table(X)
         _, old = rows_of_known_classes(model, table, y, sample_weight, "Cannot forget rows of class {}: never learned.")
         again = model._with_current_options()
-        removed = row_memory.noted(model, table, read_target(model._labels(y), table.n, sample_weight))
+        removed = row_memory.noted(model, table, _target_of(model, y, sample_weight, table.n))
         left = row_memory.both(model, removed, -1)
         if half_life_mixture.is_auto(model):
             half_life_mixture.fading_of(model)
@@ -319,10 +319,10 @@ def learn_from(
             return
         _require_noted(found)
         other = found.copy()
-        if model._fitted() and row_memory.place(model) is not None:
+        if model.is_fitted and row_memory.place(model) is not None:
             row_memory.take(other, row_memory.both(model, row_memory.noted_of(found)))
         model._replace_by(
-            other, model._with_current_options().merge(found.fitted_) if model._fitted() else found.fitted_
+            other, model._with_current_options().merge(found.fitted_) if model.is_fitted else found.fitted_
         )
 
 
@@ -334,7 +334,7 @@ def _keep_found(model: GenerativeClassifier, found: Any) -> None:
             "memory='rows' keeps every row, and a database counts rows where they are. Read them into a table for fit, "
             "or use memory='sums'."
         )
-    if not model._fitted():
+    if not model.is_fitted:
         model.__dict__.update(found.__getstate__())
     else:
         row_memory.replace_rows(model, row_memory.rows_of(model).add(rows))
@@ -367,9 +367,14 @@ def rows_of_known_classes(
         rows = read_rows(
             used_categories(read_table(X)), fitted.schema, fitted.terms, fitted.sizes(), type(model).__name__, grow=True
         )
-    target = with_class_weights(model, read_target(model._labels(y), rows.n, sample_weight))
+    target = with_class_weights(model, _target_of(model, y, sample_weight, rows.n))
     rows = rows.of_target(target.within(fitted.classes, refusal))
     return rows, count(rows, fitted.terms, fitted.classes)
+
+
+def _target_of(model: ModelState, y: object, sample_weight: object, n: int) -> Target:
+    """Classes and weights of n rows that were learned."""
+    return read_target(model._labels(y), n, sample_weight)
 
 
 def used_categories(table: Table) -> Table:
@@ -491,10 +496,10 @@ def learn_batches(model: Model, batches: Iterable[Any]) -> Model:
         require_given_weights(model)
         other = model.copy()
         for X, y, *w in batches:
-            other._learn(X, y, w[0] if w else None, None, from_scratch=not other._fitted(), defer_estimation=True)
-        if other._fitted() and memory_of(model) == "rows":
+            other._learn(X, y, w[0] if w else None, None, from_scratch=not other.is_fitted, defer_estimation=True)
+        if other.is_fitted and memory_of(model) == "rows":
             model.__dict__.update(other.__getstate__())
-        elif other._fitted():
+        elif other.is_fitted:
             model._replace_by(other, other.fitted_)
     return model
 

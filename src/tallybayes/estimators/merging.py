@@ -11,7 +11,7 @@ from tallybayes.estimators import half_life_mixture, row_memory
 from tallybayes.estimators.model_lock import lock_of
 from tallybayes.estimators.parameters import memory_of
 from tallybayes.estimators.provenance import note_removed, removed_of
-from tallybayes.estimators.state import ModelState
+from tallybayes.estimators.state import ModelState, with_fitted
 from tallybayes.model.fitted import Fitted
 
 Model = TypeVar("Model", bound=ModelState)
@@ -124,7 +124,7 @@ def merged(first: Model, others: Iterable[ModelState]) -> Model:
         removed += [other] if removed_of(other) else []
     whole = tree.total()
     whole = whole.with_terms(again.reclass(whole.classes).terms)
-    made = first._with_fitted(whole, first._estimated_if_eager(whole))
+    made = with_fitted(first, whole, first._estimated_if_eager(whole))
     row_memory.take(made, _noted(noted))
     _take_spent(made, spent)
     _note_removed(made, removed)

@@ -23,7 +23,7 @@ from tallybayes.model.fast_row import FastRow, open_fast_row
 
 if TYPE_CHECKING:
     from tallybayes.estimators.base import GenerativeClassifier
-    from tallybayes.estimators.state import LearnedState
+    from tallybayes.estimators.learned_state import LearnedState
 
 COMPILED = "compiled"
 KEEPS_ROWS = "memory='rows' keeps each row, and fits again before the next prediction"

@@ -10,6 +10,7 @@ import numpy as np
 
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.model_lock import lock_of
+from tallybayes.estimators.state import with_fitted
 from tallybayes.model import class_shares
 from tallybayes.model.priors import log_prior, plain
 from tallybayes.utils import notebook
@@ -119,7 +120,7 @@ def with_prior(model: Model, priors: object) -> Model:
     with lock_of(model):  # two looks at one model
         fitted, learned = model._parameters(), model.fitted_
     found = log_prior(fitted.weight, fitted.classes, priors)
-    other = model._with_fitted(learned, replace(fitted, log_prior=found))
+    other = with_fitted(model, learned, replace(fitted, log_prior=found))
     kept = plain(priors)
     kept = kept if kept is None or isinstance(kept, str | dict) else np.array(kept)
     if hasattr(model, "class_prior"):  # scikit-learn's discrete naive Bayes: fit_prior=False would be uniform

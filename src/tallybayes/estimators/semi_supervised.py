@@ -20,6 +20,7 @@ from tallybayes.distributions.capabilities import LogPrior, NoLikelihood, capabi
 from tallybayes.errors import LabelError, OptionError, UnseenCategoryWarning, brief, is_number, warn
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.parameters import check_label, check_single_values, random_of
+from tallybayes.estimators.state import with_fitted
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.model.fitted import count, count_parameters
 from tallybayes.model.rows import read_rows
@@ -464,7 +465,7 @@ class _Climb:
             w = self.share * self.w * P[:, k]
             y = np.where(self.open & (w > 0), k, -1).astype(np.int32)
             total = total.add(count(self.rows.labelled(y, w), total.terms, total.classes))
-        return self.first._with_fitted(total)
+        return with_fitted(self.first, total)
 
     def height(self, model: GenerativeClassifier, joint: Floats) -> float:
         """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""

@@ -15,6 +15,7 @@ from tallybayes.data.packed_rows import pack, unpack
 from tallybayes.data.schema import Kind, Schema
 from tallybayes.errors import MergeError, ModelFileError, OptionError, TallybayesError, brief, is_number
 from tallybayes.estimators import half_life_mixture, provenance, row_memory
+from tallybayes.estimators.learned_state import LearnedState
 from tallybayes.estimators.learning import refit
 from tallybayes.estimators.memory_errors import name_sizes
 from tallybayes.estimators.model_lock import lock_of
@@ -23,7 +24,6 @@ from tallybayes.estimators.row_weights import check_same_weights
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted
-from tallybayes.model.forgotten_levels import without_forgotten
 from tallybayes.model.predictor import PredictionOptions, Predictor
 from tallybayes.model.priors import log_prior
 from tallybayes.model.temperature import MAX_BETA, MIN_BETA, Temperature
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 R = TypeVar("R")
+Model = TypeVar("Model", bound="ModelState")
 
 
 @lru_cache(maxsize=1)
@@ -71,33 +72,6 @@ class TemperatureAttribute:
             f"This {owner.__name__} has no {self.name}: it is there after fit with tempered=True or temper(X, y)"
             f"{self.until}."
         )
-
-
-class LearnedState:
-    """What was learned, and what was made of it: with parameters, compiled, opened for single rows."""
-
-    def __init__(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
-        self.fitted, self.estimated = fitted, estimated
-        self.plain = fitted.schema.expansion is None and not fitted.schema.extra  # rows are read as they are given
-        self.predictor: Predictor | None = None
-        self.fast_row: FastRow | str | None = None  # a text: why there is none; None: not tried yet
-        self.stale = False  # memory='rows': other rows are kept than these statistics are of
-
-    def close_fast_path(self) -> None:
-        """Rows that come without the lock have to take it from now on: there is more to do than to learn them."""
-        if isinstance(self.fast_row, FastRow):
-            self.fast_row.let_in(False)
-
-    def flush_fast_path(self) -> None:
-        """Takes over the rows that the fast path has learned; it stays open."""
-        if isinstance(self.fast_row, FastRow):
-            fitted = self.fast_row.catch_up(self.fitted)
-            if fitted is not self.fitted:
-                left = without_forgotten(fitted, self.fitted)
-                if left is not fitted:  # codes have moved: the fast path is made anew
-                    self.close_fast_path()
-                    self.fast_row = None
-                self.fitted, self.estimated, self.predictor = left, None, None
 
 
 class ModelState(BaseEstimator):  # type: ignore[misc]
@@ -205,7 +179,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         A plan, which has no rows yet, waits: parts of any size can be counted. So does a model whose statistics are
         never refused: more rows then cost what they are, not what there is to estimate.
         """
-        waits = self._fitted() and (self._planned() or all(t.distribution.waits for t in fitted.terms))
+        waits = self.is_fitted and (self._planned() or all(t.distribution.waits for t in fitted.terms))
         return not waits
 
     def _labels(self, y: object) -> object:
@@ -364,7 +338,7 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
             if known or not name.isidentifier() or name.startswith("__"):
                 raise ModelFileError(f"{type(self).__name__} cannot have the attribute {name!r:.60}.")
             if name == "_fading":
-                value = half_life_mixture.unpacked(value, fitted, LearnedState)
+                value = half_life_mixture.unpacked(value, fitted)
             read = {"_rows": unpack, "_hashes": row_hashes.unpack}.get(name)
             setattr(self, name, value if read is None else read(value))
         self._check_restored(fitted)
@@ -437,15 +411,9 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         if self._state.stale:
             refit(self)
 
-    def _with_fitted(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
-        """A copy that has learned something else."""
-        other = self.copy()
-        other._set_fitted(fitted, estimated)
-        return other
-
     def _replace_by(self, other: Self, fitted: Fitted) -> None:
         """Becomes what a copy of it has become."""
-        self.__dict__.update(other._with_fitted(fitted, self._estimated_if_eager(fitted)).__getstate__())
+        self.__dict__.update(with_fitted(other, fitted, self._estimated_if_eager(fitted)).__getstate__())
 
     def _planned(self) -> bool:
         """Whether it is a plan: fitted, with no rows."""
@@ -543,16 +511,13 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
         >>> model.is_fitted, model.fit([[1.0], [2.0]], ["a", "b"]).is_fitted
         (False, True)
         """
-        return self._fitted()
-
-    def _fitted(self) -> bool:
         return hasattr(self, "_state")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._fitted()
+        return self.is_fitted
 
     def _require_fit(self) -> None:
-        if not self._fitted():
+        if not self.is_fitted:
             raise not_fitted(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
@@ -560,8 +525,15 @@ class ModelState(BaseEstimator):  # type: ignore[misc]
 
     def _require_attribute(self, name: str) -> None:
         """Before the fit, a fitted attribute does not exist."""
-        if not self._fitted():
+        if not self.is_fitted:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
+
+
+def with_fitted(model: Model, fitted: Fitted, estimated: Fitted | None = None) -> Model:
+    """A copy of the model that has learned something else. estimated: the same with its parameters, if known."""
+    other = model.copy()
+    other._set_fitted(fitted, estimated)
+    return other
 
 
 def bins_on_rows(model: ModelState, schema: Schema) -> bool:

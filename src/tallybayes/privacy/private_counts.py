@@ -22,6 +22,7 @@ from tallybayes.distributions.networks.joint_statistics import MixedStatistics
 from tallybayes.distributions.statistics import arrays_of
 from tallybayes.distributions.univariate.categorical import Categorical
 from tallybayes.errors import OptionError, brief, is_number, listening, listing
+from tallybayes.estimators.state import with_fitted
 from tallybayes.model.fitted import Fitted, count
 from tallybayes.model.rows import read_rows
 from tallybayes.model.term import Term
@@ -86,7 +87,7 @@ def private_counts(plan: Model, X: object, y: object, epsilon: float, *, random_
     scale = Fraction(tables) / Fraction(float(epsilon))
     terms = tuple(replace(t, statistics=_noisy(t.statistics, scale, below)) for t in exact.terms)
     noisy = replace(exact, weight=_with_noise(exact.weight, scale, below), terms=terms, classes_fixed=True)
-    model = plan._with_fitted(noisy)
+    model = with_fitted(plan, noisy)
     model.privacy_loss_ = float(epsilon)
     return model
 

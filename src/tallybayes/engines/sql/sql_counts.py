@@ -26,6 +26,7 @@ from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.source import ColumnRoles
 from tallybayes.engines.sql.connection import DATETIME_TYPES, NUMBER, NUMBERS, SINGLE, TEXT, TRUTH
 from tallybayes.errors import LabelError, TableError
+from tallybayes.estimators.state import with_fitted
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Array, Floats
@@ -213,7 +214,7 @@ class StatisticsQuery(Generic[Model]):
             replace(t, statistics=self._statistics(t, schema, tables, found, to, len(classes)))
             for t in self.fitted.terms
         ]
-        return self.plan._with_fitted(Fitted(schema, classes, weight, tuple(sums), self.fitted.classes_fixed))
+        return with_fitted(self.plan, Fitted(schema, classes, weight, tuple(sums), self.fitted.classes_fixed))
 
     def _tables(
         self, found: list[tuple[Any, ...]], to: dict[Any, int], K: int
