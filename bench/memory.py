@@ -50,9 +50,9 @@ def extra_memory_apart(call: Callable[[], object]) -> Extra | None:
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:
-        told = pipe.read()
+        reported = pipe.read()
     os.waitpid(child, 0)
-    held = json.loads(told) if told else None
+    held = json.loads(reported) if reported else None
     return None if held is None else Extra(**held)
 
 

@@ -108,7 +108,7 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
         mixed,
     ),
 }
-# Cuts and distributions are chosen by the first rows learned: parts agree only if they are told the choice.
+# Cuts and distributions are chosen by the first rows learned: parts agree only if they are given the choice.
 CUT = ("NaiveBayes real", "NaiveBayes mixed", "NaiveBayes frequency", "BayesNetwork mixed")
 # So is the structure of these: what is learned later is added to it, or relearn() chooses again.
 LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {

@@ -168,7 +168,7 @@ def mixed_joint(
 def mixed_averaged(
     rows: Any, y: Any, x: Row, c: Any, n: int, reals: Any, classes: Any, rank: Any, min_count: float = 1.0
 ) -> float:
-    """As averaged, with Laplace's correction; real columns are children of every set, whose columns stand by rank."""
+    """As averaged, with Laplace's smoothing; real columns are children of every set, whose columns stand by rank."""
     here = [j for j, v in enumerate(x) if v is not None]
     discrete = [j for j in here if j not in reals]
 

@@ -15,7 +15,7 @@ from .measure import Answered, about, evaluate
 from .models import Model
 from .tables import Table
 
-# What libraries read when they are loaded; besides, each model is told, and threadpoolctl tells the libraries again.
+# What libraries read when they are loaded; besides, each model is set, and threadpoolctl sets the libraries again.
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
 
 

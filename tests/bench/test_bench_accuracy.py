@@ -125,7 +125,7 @@ def test_a_sample_keeps_the_shares_of_the_classes() -> None:
     assert (sample(y, 10_000) == np.arange(10_000)).all()
 
 
-def test_the_fingerprint_tells_other_rows_and_other_folds() -> None:
+def test_the_fingerprint_differs_for_other_rows_and_other_folds() -> None:
     assert table().fingerprint() == table(FRAME.copy()).fingerprint()
     others = [table(folds=None), table(FRAME.assign(count=FRAME["count"] + 1)), table(max_rows=80)]
     assert len({t.fingerprint() for t in [table(), *others]}) == 4

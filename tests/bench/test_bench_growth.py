@@ -90,7 +90,7 @@ def test_points_grow_and_only_one_thing_changes() -> None:
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "MultinomialNB", "TAN", "NaiveBayes"])
-def test_tables_hold_what_they_say(name: str) -> None:
+def test_tables_hold_what_their_titles_name(name: str) -> None:
     model = MODELS[name]
     X, y = table(model, Shape(rows=400, columns=6, classes=7, levels=50), 400, 1)
     assert X.shape == (400, 6)
@@ -180,7 +180,7 @@ def test_the_last_measurement_of_a_point_counts(tmp_path: Path) -> None:
     assert rows == [row(10, 2.0), row(20, 3.0)]
 
 
-def test_the_page_says_what_the_tables_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_repeats_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     page = PAGE.read_text()
     assert orders_table() in page

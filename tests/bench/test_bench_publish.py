@@ -39,7 +39,7 @@ def _no_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "promises", lambda _: {})
 
 
-def test_readme_and_home_page_repeat_what_the_pages_of_figures_say() -> None:
+def test_readme_and_home_page_repeat_the_pages_of_figures() -> None:
     for page, blocks in copies().items():
         text = (ROOT / page).read_text(encoding="utf-8")
         for name, content in blocks.items():
@@ -69,7 +69,7 @@ def test_a_pass_of_the_speed_benchmark_goes_to_its_page_and_a_part_of_it_to_the_
     assert [(root / p).read_text("utf-8") for p in PAGES] == before
 
 
-def test_what_disturbed_the_runs_is_said(root: Path) -> None:
+def test_what_disturbed_the_runs_is_reported(root: Path) -> None:
     noisy = Noise(Sample(0.3, 0.0, 0.0), STILL.after, 0.0, 0.4, 0.0)
     write(root / "runs.json", runs(0.001, noisy), quick=False)
     main(["--speed", str(root / "runs.json")], root)

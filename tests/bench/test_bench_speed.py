@@ -127,7 +127,7 @@ def test_runs_go_to_a_file_and_come_back(tmp_path: Path) -> None:
     assert "≤ 12–14 MB" in markdown(runs)
 
 
-def test_only_may_be_said_again(
+def test_only_may_be_repeated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("river")  # of the extra "bench"

@@ -22,7 +22,7 @@ def test_every_instruction_set_agrees_with_base() -> None:
     assert [row for row in found if not row["agrees"]] == []
 
 
-def test_a_set_that_agrees_is_said_to() -> None:
+def test_a_set_that_agrees_is_reported() -> None:
     done = CliRunner().invoke(app, ["check"])
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1].startswith("OK")

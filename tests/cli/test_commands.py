@@ -199,8 +199,8 @@ def test_inspect(model: Path) -> None:
     assert found["target"] == "ripe"
     assert found["columns"][0] == {"name": "color", "kind": "categorical", "levels": ["green", "dark", "light"]}
     assert found["history"] == [{"did": "fit", "files": [WATERMELON], "rows": 17}]
-    told = tb.NaiveBayes().fit(X, RIPE).describe("texture")
-    assert answer("inspect", model, "--column", "texture") == {"texture": told}
+    reported = tb.NaiveBayes().fit(X, RIPE).describe("texture")
+    assert answer("inspect", model, "--column", "texture") == {"texture": reported}
     text = run("inspect", model).stdout
     assert "texture: categorical  3 levels" in text
     assert "fit: 17 rows of" in text
@@ -222,7 +222,7 @@ def test_inspect_shows_a_graph(tmp_path: Path) -> None:
     assert "".join(f"  {line}\n" for line in str(python.graph_).splitlines()) in run("inspect", path).stdout
 
 
-def test_an_ensemble_is_fitted_and_says_what_it_did(tmp_path: Path) -> None:
+def test_an_ensemble_is_fitted_and_reports_what_it_did(tmp_path: Path) -> None:
     path = tmp_path / "bayes.tb"
     run("fit", WATERMELON, "-t", "ripe", "-m", "bayes-classifier", "--set", "effort=fast", "-o", path)
     python = tb.BayesClassifier("fast").fit(X, RIPE)
@@ -484,7 +484,7 @@ def test_advice_on_words_where_only_numbers_go(tmp_path: Path) -> None:
     assert "GaussianNB takes numbers only: use --model NaiveBayes, or leave it out with --drop color; if" in said
 
 
-def test_advice_on_categories_never_met(model: Path, tmp_path: Path) -> None:
+def test_advice_on_unseen_categories(model: Path, tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text(Path(WATERMELON).read_text().replace("green", "purple"))
     said = run("predict", model, data).stderr

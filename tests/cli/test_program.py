@@ -150,7 +150,7 @@ print(*(name for name in ("sklearn", "pandas") if name in sys.modules), "fine")
 """
 
 
-def test_without_sklearn_every_command_says_and_writes_the_same(tmp_path: Path) -> None:
+def test_without_sklearn_every_command_prints_and_writes_the_same(tmp_path: Path) -> None:
     names = [name for name in tb.__all__ if estimator(name) is not None]
     thorough = ["NaiveBayes", "LinearDiscriminantAnalysis", "TAN"]
     with_sklearn = "".join(transcript(tmp_path, name, name in thorough) + "\n" for name in names)

@@ -87,7 +87,7 @@ def test_of_several_that_learn_at_once_each_counts(model: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["learn", "forget", "merge", "fit"])
-def test_the_second_waits_says_for_whom_and_adds_to_what_the_first_wrote(model: Path, how: str) -> None:
+def test_the_second_waits_names_the_first_and_adds_to_its_file(model: Path, how: str) -> None:
     run("learn", model, WATERMELON)
     with started("learn", model, "-") as first:  # it holds the lock until its rows have come
         assert holder(model).startswith(f"process {first.pid}, tallybayes learn, since 2")

@@ -62,7 +62,7 @@ def _without_history(path: Path) -> bytes:
         (PLAIN.encode("utf-32"), "encoding utf-32. To"),
     ],
 )
-def test_a_guess_is_said_once_and_reads_the_same(
+def test_a_guess_is_reported_once_and_reads_the_same(
     tmp_path: Path, plain: bytes, content: str | bytes, guessed: str
 ) -> None:
     said = fit(tmp_path, content)
@@ -74,7 +74,7 @@ def test_a_guess_is_said_once_and_reads_the_same(
     assert answers.stdout.split() == ['"prediction"', '"u"', '"v"', '"u"', '"v"']
 
 
-def test_what_is_usual_is_not_said(tmp_path: Path) -> None:
+def test_what_is_usual_is_not_reported(tmp_path: Path) -> None:
     for content in (PLAIN, "\ufeff" + PLAIN, PLAIN.replace("\n", "\r\n"), "y,a\n" + "u,1.5\nv,2\n"):
         assert fit(tmp_path, content) == ""
     assert fit(tmp_path, PLAIN.replace(",", "\t"), name="d.tsv") == ""
@@ -100,7 +100,7 @@ def test_spaces_between_words_are_no_separators(tmp_path: Path) -> None:
     assert (result.stdout.split(), result.stderr) == (['"prediction"', '"u"'], "")
 
 
-def test_a_column_without_a_name_is_said(tmp_path: Path) -> None:
+def test_a_column_without_a_name_is_reported(tmp_path: Path) -> None:
     assert "--drop ''" in fit(tmp_path, ",a,y\n0,1.5,u\n1,2.5,v\n")
     assert fit(tmp_path, ",a,y\n0,1.5,u\n1,2.5,v\n", "--drop", "") == ""
 
@@ -138,7 +138,9 @@ def test_no_names_in_the_first_line(tmp_path: Path) -> None:
         (PLAIN.encode("utf-16-le"), ["--encoding", "utf-16-le"]),
     ],
 )
-def test_what_is_said_is_not_guessed(tmp_path: Path, plain: bytes, content: str | bytes, options: list[str]) -> None:
+def test_what_is_declared_is_not_guessed(
+    tmp_path: Path, plain: bytes, content: str | bytes, options: list[str]
+) -> None:
     assert fit(tmp_path, content, *options) == ""
     assert _without_history(tmp_path / "m.tb") == plain
 
@@ -170,7 +172,7 @@ def test_missing_words_are_added_or_replace_the_usual(tmp_path: Path) -> None:
 # --- numbers that words make categories ------------------------------------------------------------------------------
 
 
-def test_a_word_among_numbers_is_said(tmp_path: Path) -> None:
+def test_a_word_among_numbers_is_reported(tmp_path: Path) -> None:
     content = "a,b,y\n" + "1.5,x,u\n2.5,z,v\n" * 20 + "unknown,7,u\n?,x,v\n"
     said = fit(tmp_path, content)
     assert said == (
@@ -183,7 +185,7 @@ def test_a_word_among_numbers_is_said(tmp_path: Path) -> None:
     assert kinds(tmp_path / "m.tb") == {"a": "categorical", "b": "categorical"}
 
 
-def test_decimal_commas_in_quotes_are_said(tmp_path: Path) -> None:
+def test_decimal_commas_in_quotes_are_reported(tmp_path: Path) -> None:
     content = "a,y\n" + '"1,5",u\n"2,5",v\n3,u\n'
     said = fit(tmp_path, content)
     assert "column 'a' is taken for categories: 2 of the first 3 values have a ',', such as '1,5'." in said
@@ -206,7 +208,7 @@ def test_decimal_commas_in_quotes_are_said(tmp_path: Path) -> None:
         (["1/31/25", "2/1/25", "2/2/25"], "look like days, such as '1/31/25'"),
     ],
 )
-def test_numbers_and_days_in_forms_that_are_not_read_are_said(tmp_path: Path, cells: list[str], said: str) -> None:
+def test_numbers_and_days_in_forms_that_are_not_read_are_reported(tmp_path: Path, cells: list[str], said: str) -> None:
     content = "a;y\n" + "".join(f"{cell};{'uv'[i % 2]}\n" for i, cell in enumerate(cells))
     heard = fit(tmp_path, content, "--separator", ";", "--decimal", ".")
     assert "column 'a' is taken for categories" in heard
@@ -222,7 +224,7 @@ def test_words_are_no_numbers(tmp_path: Path) -> None:
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-def test_rows_without_a_class_are_left_out_if_that_is_said(tmp_path: Path) -> None:
+def test_rows_without_a_class_are_left_out_on_request(tmp_path: Path) -> None:
     content = "a,y\n" + "1.5,u\n2.5,\n3.5,v\n4.5,NA\n" * 3 + "inf,u\n"
     message = fit(tmp_path, content, "--skip-unlabelled", "--batch-rows", 5, code=1)
     assert "'a' has inf (row 13, line 14)" in message  # counted with those that were left out

@@ -46,18 +46,18 @@ def test_saved_and_read_again(name: str, how: str, tmp_path: Any) -> None:
     model, table = fitted(name)
     if how == "joblib":
         joblib.dump(model, tmp_path / "model", compress=3)
-        twin = joblib.load(tmp_path / "model")
+        counterpart = joblib.load(tmp_path / "model")
     else:
         ways = {"pickle": lambda m: pickle.loads(pickle.dumps(m)), "deepcopy": copy.deepcopy, "copy": copy.copy}
-        twin = ways[how](model)
-    np.testing.assert_array_equal(twin.predict_joint_log_proba(table), model.predict_joint_log_proba(table))
+        counterpart = ways[how](model)
+    np.testing.assert_array_equal(counterpart.predict_joint_log_proba(table), model.predict_joint_log_proba(table))
     rng = np.random.default_rng(1)
     more, y = ESTIMATORS[name][1](rng, 20), labels(rng, 20)
     before = model.predict_joint_log_proba(table)
-    twin.partial_fit(more, y)  # the twin learns on alone
+    counterpart.partial_fit(more, y)  # the twin learns on alone
     np.testing.assert_array_equal(model.predict_joint_log_proba(table), before)
     np.testing.assert_array_equal(
-        model.partial_fit(more, y).predict_joint_log_proba(table), twin.predict_joint_log_proba(table)
+        model.partial_fit(more, y).predict_joint_log_proba(table), counterpart.predict_joint_log_proba(table)
     )
 
 

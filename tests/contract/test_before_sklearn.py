@@ -129,7 +129,7 @@ def test_who_imports_scikit_learn_later_finds_its_estimators(wakes: str) -> None
     assert python(LATER.format(wakes=wakes)) == ["fine"]
 
 
-def test_a_model_that_was_not_fitted_says_so_in_scikit_learns_words() -> None:
+def test_an_unfitted_model_raises_scikit_learns_error() -> None:
     code = (
         "import sys, tallybayes as tb\n"
         "try: tb.NaiveBayes().predict([[1.0]])\n"

@@ -456,7 +456,7 @@ def test_mdl_of_a_million_values_in_half_a_second():
 )
 @settings(max_examples=examples(100))
 def test_rounded_cuts_separate_the_same_rows_and_are_short(values, bins, find):
-    """Oracle: no decimal with fewer digits lies in the middle half of the gap."""
+    """Oracle: no decimal with fewer digits lies in the middle half of the interval."""
     x, y = np.array(values), np.zeros(len(values), dtype=np.int32)
     sizes, exact = find(columns(x), y, None, bins)
     found = np.asarray(_core.round_cuts(columns(x), y, None, sizes, exact))

@@ -270,7 +270,7 @@ def test_far_away_and_nowhere() -> None:
         naive().fit([{"t": np.datetime64(2**40, "D")}, {"t": None}], ["a", "b"])
 
 
-def test_kinds_that_are_said() -> None:
+def test_kinds_that_are_declared() -> None:
     X = pd.DataFrame({"t": DAYS, "x": rng.normal(size=N)})
     assert naive(schema={"t": "real"}).fit(X, Y).schema_.names == ("t: days since 1970", "x")
     assert naive(schema={"t": "date"}).fit(X, Y).schema_.names[3] == "t: weekday"  # though it does not vary
@@ -335,7 +335,7 @@ def test_merge_forget_weights_and_order(found: list[tuple[dt.datetime | None, st
     whole = naive(schema={"t": "date"}).fit(X, y)
     same = whole.predict_proba(X)
     first = naive(schema={"t": "date"}).fit(X[:3], y[:3])
-    if first.schema_.expansion == whole.schema_.expansion:  # mere gaps have no hours
+    if first.schema_.expansion == whole.schema_.expansion:  # missing values have no hours
         merged = first.copy().merge(naive(schema=first.schema_).fit(X[3:], y[3:]))
         np.testing.assert_allclose(merged.predict_proba(X), same, atol=1e-7)
         np.testing.assert_allclose(first.copy().partial_fit(X[3:], y[3:]).predict_proba(X), same, atol=1e-7)
@@ -357,7 +357,7 @@ def test_rows_of_no_weight_do_not_decide_what_varies() -> None:
     assert model.schema_.names == ("t: days since 1970", "t: weekday")
 
 
-def test_merge_tells_what_differs() -> None:
+def test_merge_names_what_differs() -> None:
     a = naive().fit([{"t": d} for d in DAYS], Y)
     b = naive().fit([{"t": v} for v in MOMENTS], Y)
     with pytest.raises(MergeError, match=r"'t' is read in one model as date .*schema=first.schema_"):
@@ -386,7 +386,7 @@ def test_files_keep_it(make: Any) -> None:
     assert model.feature_importances_[1] == 0
 
 
-def test_a_file_that_says_something_else_is_refused() -> None:
+def test_a_file_with_other_contents_is_refused() -> None:
     from tallybayes.io.value_reader import ValueReader
     from tallybayes.io.value_writer import Writer
 
@@ -429,11 +429,11 @@ def test_one_row_is_as_a_table_of_it() -> None:
         assert list(model.predict_proba_one(row).values()) == expected
         assert list(model.predict_proba_one({"t": MOMENTS[i], "x": row["x"], "id": None}).values()) == expected
         assert list(model.predict_proba_one({"t": MOMENTS[i].isoformat(), "x": row["x"]}).values()) == expected
-    twin = model.copy()
+    counterpart = model.copy()
     for i in range(10):
         model.learn_one(X.iloc[i], "a")
-        twin.partial_fit(X.iloc[[i]], ["a"])
-    np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
+        counterpart.partial_fit(X.iloc[[i]], ["a"])
+    np.testing.assert_array_equal(model.predict_proba(X), counterpart.predict_proba(X))
     with pytest.raises(TableError, match="got list"):
         model.predict_proba_one([1, 2])  # type: ignore[arg-type]
 
@@ -499,8 +499,8 @@ def test_on_the_command_line(tmp_path: Path, ending: str) -> None:
     names = [f"t: {part}" for part in PARTS] + [f"d: {part}" for part in PARTS[:4]]
     assert list(found.schema_.names) == names
     assert found.feature_names_in_.tolist() == ["t", "d", "id"]
-    told = [line.strip('"') for line in run("predict", model, path).stdout.splitlines()[1:]]
-    assert told == found.predict(frame[["t", "d"]]).tolist()
+    reported = [line.strip('"') for line in run("predict", model, path).stdout.splitlines()[1:]]
+    assert reported == found.predict(frame[["t", "d"]]).tolist()
 
 
 def test_a_service_takes_dates() -> None:

@@ -173,15 +173,15 @@ def test_learning_what_is_known_keeps_the_levels(carrier: str) -> None:
 def test_a_copy_that_learns_leaves_the_other_as_it_was() -> None:
     """Both go on from the same levels, each with labels of its own."""
     model = tb.NaiveBayes().fit([{"a": "red"}, {"a": "blue"}], [0, 1])
-    twin = model.copy()
+    counterpart = model.copy()
     model.partial_fit([{"a": "green"}, {"a": "grey"}], [0, 0])
-    twin.partial_fit([{"a": "grey"}], [1])
+    counterpart.partial_fit([{"a": "grey"}], [1])
     alone = tb.NaiveBayes().fit([{"a": "red"}, {"a": "blue"}, {"a": "grey"}], [0, 1, 1])
     assert model.schema_.levels[0].labels == ("red", "blue", "green", "grey")
-    assert twin.schema_.levels[0].labels == ("red", "blue", "grey")
-    np.testing.assert_array_equal(twin.predict_proba([{"a": "grey"}]), alone.predict_proba([{"a": "grey"}]))
+    assert counterpart.schema_.levels[0].labels == ("red", "blue", "grey")
+    np.testing.assert_array_equal(counterpart.predict_proba([{"a": "grey"}]), alone.predict_proba([{"a": "grey"}]))
     with pytest.warns(UnseenCategoryWarning):
-        twin.predict_proba([{"a": "green"}])
+        counterpart.predict_proba([{"a": "green"}])
 
 
 def test_numbers_are_read_where_they_lie() -> None:

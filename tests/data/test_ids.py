@@ -56,7 +56,7 @@ def test_they_are_left_out_with_one_warning(name: str, make: Any) -> None:
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_first_rows_that_repeat_say_what_the_python_strings_would(library: Any) -> None:
+def test_first_rows_that_repeat_read_as_the_python_strings(library: Any) -> None:
     """Columns in Arrow's form are looked at in compiled code first; what that cannot settle is looked at in Python."""
     n, pick = 400, np.random.default_rng(7)
     twice = [f"name{i // 2}" for i in range(n)]  # half came before: neither texts nor ids
@@ -80,7 +80,7 @@ def test_first_rows_that_repeat_say_what_the_python_strings_would(library: Any) 
     assert "twice" not in want.names  # with these weights it is an id
 
 
-def test_what_is_said_goes_before() -> None:
+def test_what_is_declared_goes_first() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kept = tb.NaiveBayes(schema={"id": "categorical"}).fit(FORMS["polars"](), Y)
@@ -143,7 +143,7 @@ def test_models_with_and_without_an_id_do_not_merge_by_accident() -> None:
 # --- rows --------------------------------------------------------------------------------------------------------
 
 
-def test_extra_keys_and_columns_are_ignored_where_it_is_said() -> None:
+def test_extra_keys_and_columns_are_ignored_where_documented() -> None:
     X = pd.DataFrame({"x": x, "c": np.where(x > 1, "u", "v")})
     model = tb.NaiveBayes("gaussian").fit(X, Y)
     row = {"x": 0.3, "request": [1, 2]}

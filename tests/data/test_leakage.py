@@ -1,4 +1,4 @@
-"""The answer, left among the columns: told once, and nothing else is."""
+"""The target, left among the columns: one warning, and none of anything else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FORMS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def told(X: Any, y: Any, **options: Any) -> list[str]:
+def reported(X: Any, y: Any, **options: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         tb.NaiveBayes("gaussian").fit(X, y, **options)
@@ -47,16 +47,16 @@ def told(X: Any, y: Any, **options: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("form", list(FORMS))
-def test_a_column_that_is_the_target_is_told(form: str) -> None:
+def test_a_column_that_is_the_target_gives_a_warning(form: str) -> None:
     X, y = FORMS[form]
     name = "x1" if "matrix" in form else "answer"
-    assert told(X, y) == [
+    assert reported(X, y) == [
         f"The same as y in every row: column(s) {name!r}. This is target leakage: leave it out of X, unless it is "
         "known before the class is."
     ]
 
 
-def test_nothing_else_is_told() -> None:
+def test_nothing_else_gives_a_warning() -> None:
     almost = NAMES.astype(object).copy()
     almost[N // 2 + 1] = "blue" if almost[N // 2 + 1] != "blue" else "red"
     gaps = NAMES.astype(object).copy()
@@ -67,18 +67,18 @@ def test_nothing_else_is_told() -> None:
         np.char.upper(NAMES.astype(str)),
         pd.to_datetime("2024-01-01") + pd.to_timedelta(CODES, "D"),
     ):
-        assert told(frame(target), NAMES) == []
-    assert told(frame(CODES.astype(str)), CODES) == []  # "1" is not 1
-    assert told(CODES[:, None], CODES) == []  # a table of one column is an example
-    assert told(frame(NAMES)[:40], NAMES[:40]) == []
-    assert told(FORMS["matrix"][0], NAMES) == []
+        assert reported(frame(target), NAMES) == []
+    assert reported(frame(CODES.astype(str)), CODES) == []  # "1" is not 1
+    assert reported(CODES[:, None], CODES) == []  # a table of one column is an example
+    assert reported(frame(NAMES)[:40], NAMES[:40]) == []
+    assert reported(FORMS["matrix"][0], NAMES) == []
 
 
 def test_rows_that_do_not_count_are_not_compared() -> None:
     X, weight = frame(NAMES), np.ones(N)
     X.loc[5, "answer"], weight[5] = "none", 0.0
-    assert told(X, NAMES) == []
-    assert len(told(X, NAMES, sample_weight=weight)) == 1
+    assert reported(X, NAMES) == []
+    assert len(reported(X, NAMES, sample_weight=weight)) == 1
 
 
 def test_a_batch_is_not_compared() -> None:

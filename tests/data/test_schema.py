@@ -170,9 +170,9 @@ def test_levels_never_change_and_share_their_labels() -> None:
 
 def test_levels_are_equal_by_their_labels() -> None:
     first = Levels(["a", "b"], frozenset({1}))
-    twin = Levels().extend(["a"]).extend(["b"], declared=True)
-    assert first == twin
-    assert hash(first) == hash(twin)
+    counterpart = Levels().extend(["a"]).extend(["b"], declared=True)
+    assert first == counterpart
+    assert hash(first) == hash(counterpart)
     assert first != Levels(["a", "b"])
     assert first != Levels(["b", "a"], frozenset({1}))
     assert first != first.extend(["c"])
@@ -200,7 +200,7 @@ def test_a_schema_can_be_printed() -> None:
     assert text == "sky: categorical  8 levels: a, b, c, d, e, f, …\nwind: real  cut into 2: < 1, >= 1"
 
 
-def test_columns_that_do_not_match_are_told_what_to_do() -> None:
+def test_columns_that_do_not_match_are_refused_with_advice() -> None:
     X = pd.DataFrame({"Age": [1.0, 2.0, 3.0], "b": [1.0, 3.0, 2.0]})
     model = tb.NaiveBayes().fit(X, [0, 1, 0])
     for other, said in (

@@ -1,4 +1,4 @@
-"""Every door: whatever the container, the same table comes in."""
+"""Every input: whatever the container, the same table comes in."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_same_model_from_every_container(name: str) -> None:
         assert model.describe("color")[label] == pytest.approx(shares)
 
 
-def test_a_category_that_is_declared_has_a_share_though_never_met() -> None:
+def test_a_category_that_is_declared_has_a_share_though_unseen() -> None:
     color = ["red", "blue", "red", "blue"]
     three = pd.CategoricalDtype(["blue", "green", "red", "white"])
     tables = [
@@ -103,7 +103,7 @@ def test_a_category_that_is_declared_has_a_share_though_never_met() -> None:
     new = [{"color": "red"}, {"color": "green"}, {"color": "white"}]
     for X in tables:
         model = tb.NaiveBayes(priors="uniform").fit(X, list("aabb"))
-        # (1 + 1) / (2 + 4) for red; (0 + 1) / (2 + 4) for a colour never met
+        # (1 + 1) / (2 + 4) for red; (0 + 1) / (2 + 4) for an unseen colour
         np.testing.assert_allclose(
             np.exp(model.predict_joint_log_proba(new)), np.array([[2], [1], [1]]) / 12 * [[1, 1]]
         )
@@ -137,11 +137,11 @@ def test_long_polars_categories_are_the_strings_that_they_show(gaps: float, leve
         np.testing.assert_allclose(model.predict_proba(whole), want.predict_proba(whole), rtol=1e-12)
         np.testing.assert_array_equal(model.predict_proba(table), model.predict_proba(whole[1000:]))
         np.testing.assert_array_equal(model.predict_proba(table[:10]), model.predict_proba(table)[:10])
-    new = pl.DataFrame({"a": ["never met"] * 5000, "b": [None] * 5000}).with_columns(pl.all().cast(pl.Categorical))
+    new = pl.DataFrame({"a": ["unseen value"] * 5000, "b": [None] * 5000}).with_columns(pl.all().cast(pl.Categorical))
     old = new.with_columns(pl.all().cast(pl.String))
-    with pytest.warns(UserWarning, match="never met|unseen|not seen|categor"):
+    with pytest.warns(UserWarning, match="unseen|not seen|categor"):
         found = model.predict_proba(new)
-    with pytest.warns(UserWarning, match="never met|unseen|not seen|categor"):
+    with pytest.warns(UserWarning, match="unseen|not seen|categor"):
         np.testing.assert_array_equal(found, model.predict_proba(old))
 
 
@@ -289,7 +289,7 @@ def test_a_sparse_matrix_is_read_where_it_lies_and_left_as_it_is() -> None:
         np.testing.assert_array_equal(kept, given)
 
 
-def test_what_a_sparse_matrix_says_of_itself_is_not_believed() -> None:
+def test_the_header_of_a_sparse_matrix_is_checked() -> None:
     X = sparse.csr_matrix(np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 4.0]]))
     assert X.has_canonical_format
     X.indices[:2] = [1, 1]  # it still says that no cell is there twice

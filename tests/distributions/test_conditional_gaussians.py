@@ -189,7 +189,7 @@ def test_the_marginal_likelihood_is_the_product_of_predictions(seed: int, a: flo
     assert marginal(moments(x), below, a)[0] == pytest.approx(want)
 
 
-def test_back_off_is_stronger_where_a_parent_tells_nothing() -> None:
+def test_back_off_is_stronger_where_a_parent_is_uninformative() -> None:
     rng = np.random.default_rng(1)
     level = rng.integers(0, 5, 3000)
     table = pd.DataFrame(
@@ -229,7 +229,7 @@ def plain_information(rows: Any, y: Any, j: int, i: int) -> float:
 
 @given(seed=seeds)
 @settings(max_examples=5)
-def test_real_columns_hang_on_the_level_that_tells_most(seed: int) -> None:
+def test_real_columns_depend_on_the_most_informative_level(seed: int) -> None:
     rows, y = mixed(seed, missing=0.1)
     model = tb.TAN(cuts=None).fit(frame(rows), y)
     strength = {(a, b): e["mutual_information"] for a, b, e in model.graph_.edges}
@@ -316,7 +316,7 @@ def test_a_weight_of_two_is_left_out_once() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
-def test_kdb_drops_numbers_that_tell_nothing() -> None:
+def test_kdb_drops_uninformative_numbers() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd")).assign(z=rng.choice(["u", "v"], 400))
@@ -337,7 +337,7 @@ def test_relearn_chooses_again_from_the_moments() -> None:
         np.testing.assert_allclose(stream.predict_proba(frame(rows)), whole.predict_proba(frame(rows)), rtol=1e-9)
 
 
-# --- several outputs, samples, other doors --------------------------------------------------------------------------
+# --- several outputs, samples, the fast path --------------------------------------------------------------------------
 
 
 def test_a_number_may_depend_on_one_of_several_targets() -> None:
@@ -389,8 +389,8 @@ def test_one_row_at_a_time_and_pickles() -> None:
         assert list(model.predict_proba_one(records[0]).values()) == pytest.approx(asked.tolist())
         model.learn_one({"color": "violet", "width": 2.5}, "yes")
         assert set(model.describe("color")["yes"]) == {"r", "g", "b", "violet"}
-        twin = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(twin.predict_proba(frame(rows)), model.predict_proba(frame(rows)))
+        counterpart = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(counterpart.predict_proba(frame(rows)), model.predict_proba(frame(rows)))
 
 
 def test_a_ranking_of_columns() -> None:

@@ -60,7 +60,7 @@ def pair_oracle(X: Any, y: Any, w: Any, k: int, i: int, j: int) -> tuple[float, 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
 @given(seed=seeds)
-def test_the_tally_is_what_it_says(gaps: float, seed: int) -> None:
+def test_the_statistics_are_what_they_are_named(gaps: float, seed: int) -> None:
     X, y, w = rows(seed, gaps=gaps)
     s = count(X, y, w)
     for k in range(3):

@@ -1,6 +1,6 @@
 """A distribution that a user registers takes part in everything: nothing in the library has a list of its own ones.
 
-`Waiting` says what it must and no more; `Told` tells others besides what it is: linear, and a form for other programs.
+`Waiting` defines what it must and no more; `WithForms` has capabilities besides: linear, and a form for other programs.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class Waiting(distributions.SimpleDistribution):
 
 @distributions.register
 @dataclass(frozen=True)
-class Told(Waiting):
+class WithForms(Waiting):
     """The same, which tells that it is linear in x."""
 
-    name = "told"
+    name = "with-forms"
     capabilities = (LinearForm, LogOddsFeatures)
 
     def linear(self, p: Any, log_prior: Any) -> Any:  # noqa: ARG002
@@ -94,7 +94,7 @@ def model(name: str = "waiting") -> Any:
 
 FITTED = model().fit(X, Y)
 ALONE = tb.NaiveBayes("waiting").fit(X[["wait"]], Y)
-LINEAR = tb.NaiveBayes("told").fit(X[["wait"]], Y)
+LINEAR = tb.NaiveBayes("with-forms").fit(X[["wait"]], Y)
 
 
 def same(other: Any, than: Any = FITTED) -> None:
@@ -140,7 +140,7 @@ def test_semi_supervised_rows_and_a_temperature() -> None:
 # --- answering -----------------------------------------------------------------------------------------------------
 
 
-def test_one_row_says_why_it_is_not_compiled_and_answers_alike() -> None:
+def test_one_row_explains_why_it_is_not_compiled_and_predicts_alike() -> None:
     assert FITTED.one_row == "column 'wait': the distribution 'waiting' has no compiled form for one row"
     assert tb.NaiveBayes("gaussian").fit(X[["wait"]], Y).one_row == "compiled"
     for i in range(5):
@@ -172,7 +172,7 @@ def test_drawn_rows_have_its_mean() -> None:
 # --- telling -------------------------------------------------------------------------------------------------------
 
 
-def test_its_logistic_twin_has_its_coefficients() -> None:
+def test_its_logistic_counterpart_has_its_coefficients() -> None:
     found = LINEAR.logistic()
     np.testing.assert_allclose(found.predict_proba(X[["wait"]]), LINEAR.predict_proba(X[["wait"]]), rtol=1e-9)
     np.testing.assert_allclose(LINEAR.predict_proba(X[["wait"]]), ALONE.predict_proba(X[["wait"]]), rtol=1e-12)
@@ -218,7 +218,7 @@ def test_other_programs_get_it_or_one_clear_error(export: Any) -> None:
     assert export(LINEAR) is not None
 
 
-def test_the_form_that_it_tells_answers_alike() -> None:
+def test_the_exported_form_predicts_alike() -> None:
     found = json.loads(tb.export.to_json(LINEAR))
     assert [term["form"] for term in found["terms"]] == ["linear"]
     with sqlite3.connect(":memory:") as there:
@@ -256,7 +256,7 @@ class Twice(distributions.Gaussian):
         return super().add(data, y, np.full(len(y), 2.0) if w is None else 2 * w, K)
 
 
-def test_what_others_need_to_know_it_says_itself() -> None:
+def test_it_describes_itself_to_others() -> None:
     y = np.where(np.arange(len(Y)) % 3 > 0, Y, None)
     with pytest.raises(OptionError, match="Nobody climbs this"):
         tb.SemiSupervised(tb.NaiveBayes({"size": Shy()}), unlabelled=None).fit(X, y)
@@ -268,7 +268,7 @@ def test_what_others_need_to_know_it_says_itself() -> None:
     np.testing.assert_allclose(found[1][:, 0, 0], model.predictor_.fitted.term_of(1)[0].params.var[:, 0])
 
 
-def test_a_database_counts_only_what_says_how() -> None:
+def test_a_database_counts_only_distributions_with_the_capability() -> None:
     def lazy(own: Any, there: Any) -> Any:
         return tb.LazyBayes(tb.NaiveBayes({"size": own, "wait": distributions.Gaussian()}), there, "t", "target")
 

@@ -231,7 +231,7 @@ def _frame(rows: list[Any]) -> pd.DataFrame:
     return pd.DataFrame({"x0": pd.Series(rows, dtype=object)})
 
 
-def test_what_has_no_text_says_nothing() -> None:
+def test_what_has_no_text_has_no_evidence() -> None:
     model = NaiveBayes({"body": "words"}).fit(pd.DataFrame({"body": MAIL}), KIND)
     for text in (None, "", "?!", "xyzzy plugh"):
         assert model.predict_proba(pd.DataFrame({"body": pd.Series([text], dtype=object)})).tolist() == [[0.5, 0.5]]
@@ -402,7 +402,7 @@ def test_what_is_taken_as_text(values: list[Any], text: bool) -> None:
     assert said.schema_.kinds == ("categorical",)
 
 
-def test_a_model_that_reads_no_text_says_so() -> None:
+def test_a_model_that_reads_no_text_refuses_it() -> None:
     rows = [{"body": t, "n": len(t)} for t in MAIL]
     with pytest.warns(TextColumnWarning, match="'body'"):
         assert TAN().fit(rows, KIND).schema_.kinds[0] == "categorical"
@@ -449,11 +449,11 @@ def test_files_and_pickles(tmp_path: Path) -> None:
     with pytest.warns(SharedWordsWarning):
         model.fit([{"body": t, "n": float(i)} for i, t in enumerate(MAIL)], KIND)
     save(model, tmp_path / "model")
-    for twin in (load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
-        assert twin.schema_ == model.schema_
+    for counterpart in (load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert counterpart.schema_ == model.schema_
         asked = [{"body": "free lunch at the meeting 😀"}, {"body": None}]
-        assert np.array_equal(twin.predict_proba(asked), model.predict_proba(asked))
-        twin.partial_fit([{"body": "and on it goes"}], ["ham"])
+        assert np.array_equal(counterpart.predict_proba(asked), model.predict_proba(asked))
+        counterpart.partial_fit([{"body": "and on it goes"}], ["ham"])
 
 
 @pytest.mark.parametrize("model", PEERS)
@@ -465,7 +465,7 @@ def test_drawn_texts_are_of_the_words(model: str) -> None:
     assert fitted.score(X, y) > 0.7
 
 
-def test_describe_tells_the_words_of_a_class() -> None:
+def test_describe_lists_the_words_of_a_class() -> None:
     found = NaiveBayes(schema="text").fit(pd.DataFrame({"body": MAIL}), KIND).describe("body")
     assert set(list(found["spam"])[:2]) == {"money", "free"}
     assert set(list(found["ham"])[:2]) == {"at", "noon"}
@@ -510,7 +510,7 @@ def test_explain_names_the_words(model: str, normalized: bool, labels: list[str]
 
 
 @pytest.mark.parametrize("name", ["naive-text", "bayes-text"])
-def test_explain_says_what_it_said(name: str) -> None:
+def test_explain_is_unchanged(name: str) -> None:
     golden = Path(__file__).parents[1] / "golden" / name
     expected = json.loads(golden.with_suffix(".json").read_text(encoding="utf-8"))
     found = load(golden.with_suffix(".tb")).explain(expected["rows"])
@@ -649,7 +649,7 @@ def test_weights_beyond_all_numbers_still_choose_a_class() -> None:
     assert model.predict(["bb " * 999, "cc " * 999]).tolist() == [0, 1]
 
 
-def test_too_many_words_are_shared_as_all_rows_tell() -> None:
+def test_too_many_words_are_shared_in_the_proportions_of_all_rows() -> None:
     texts = [f"one two rare{i} seldom{i % 17}" for i in range(400)]
     y = np.arange(400) % 2
     with pytest.warns(SharedWordsWarning):

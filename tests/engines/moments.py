@@ -24,7 +24,7 @@ MOMENTS = [kind for kind in ARROW if kind != "text"]
 
 
 def values(kind: str) -> list[Any]:
-    """Before 1970 and long after, with gaps."""
+    """Before 1970 and long after, with missing values."""
     rng = np.random.default_rng(4)
     out: list[Any] = []
     for i in range(N):

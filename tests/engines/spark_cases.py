@@ -137,7 +137,7 @@ def test_answers_are_a_frame_whatever_columns_are_called(spark: Any, tmp_path: P
     assert parquet.read_table(tmp_path / "answers.parquet")["prediction"].to_pylist() == model.predict(X).tolist()
 
 
-def test_what_executors_refuse_is_said_here_and_changes_nothing(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_executors_refuse_is_raised_here_and_changes_nothing(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     t = table().select(["length", "weight", "kind"])
     model = tb.NaiveBayes().fit(t.select(["length"]), t["kind"].to_pylist())
     before = model.class_count_
@@ -282,7 +282,7 @@ def test_executors_do_without_scikit_learn(spark: Any) -> None:
     assert not any(row["theirs"] for row in found)
 
 
-def test_the_page_says_what_happens(spark: Any) -> None:
+def test_the_page_describes_what_happens(spark: Any) -> None:
     names: dict[str, Any] = {"spark": spark}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))

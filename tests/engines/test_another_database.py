@@ -104,7 +104,7 @@ def rows() -> Any:
     lambda: tb.AODE(cuts="frequency"),
     lambda: tb.BayesClassifier("fast", members=2, parts=("networks", "naive")),
 ])  # fmt: skip
-def test_a_dialect_that_says_only_what_is_abstract(make: Any) -> None:
+def test_a_dialect_with_the_abstract_methods_alone(make: Any) -> None:
     t, db = rows(), sqlite3.connect(":memory:")
     colours = [f"{v} {i % 20}" for i, v in enumerate(t["colour"].to_pylist())]  # more labels than a CASE lists
     t = t.set_column(1, "colour", pa.array(colours))

@@ -107,7 +107,7 @@ def test_answers_of_partitions_without_rows_and_into_a_file(tmp_path: Any) -> No
     np.testing.assert_array_equal(whole["prediction"], found["prediction"])
 
 
-def test_what_workers_refuse_is_said_here_and_changes_nothing() -> None:
+def test_what_workers_refuse_is_raised_here_and_changes_nothing() -> None:
     t = table()
     model = tb.NaiveBayes().learn_from(dask_frame(parts_of(t)), "kind", columns=["length"])
     before = model.class_count_

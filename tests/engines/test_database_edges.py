@@ -72,7 +72,7 @@ def no_case(request: pytest.FixtureRequest, db: Any) -> str:
     return NOCASE[dialect(connection)]
 
 
-def test_features_are_told_apart_by_their_bytes(db: Any, no_case: str) -> None:
+def test_features_are_distinguished_by_their_bytes(db: Any, no_case: str) -> None:
     make(db, {"word": no_case, "kind": "VARCHAR(9)"}, list(zip(WORDS, KINDS, strict=True)))
     X = pa.table({"word": ["a", "A", "ä", "B"]})
     whole = tb.CategoricalNB().fit(pa.table({"word": WORDS}), KINDS)
@@ -93,7 +93,7 @@ def test_features_are_told_apart_by_their_bytes(db: Any, no_case: str) -> None:
             np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-9)
 
 
-def test_many_labels_are_told_apart_by_their_bytes(db: Any, no_case: str) -> None:
+def test_many_labels_are_distinguished_by_their_bytes(db: Any, no_case: str) -> None:
     words = [f"{letter}{i}" for i in range(30) for letter in "wW"] * 2
     kinds = ["x", "y"] * 60
     make(db, {"word": no_case, "kind": "VARCHAR(9)"}, list(zip(words, kinds, strict=True)))
@@ -103,7 +103,7 @@ def test_many_labels_are_told_apart_by_their_bytes(db: Any, no_case: str) -> Non
     np.testing.assert_allclose([row[2:] for row in scored], [proba for _, proba in here], rtol=0, atol=1e-9)
 
 
-def test_targets_are_told_apart_by_their_bytes(db: Any, no_case: str) -> None:
+def test_targets_are_distinguished_by_their_bytes(db: Any, no_case: str) -> None:
     labels = ["a", "A", "b"] * 8
     make(db, {"x": "DOUBLE PRECISION", "kind": no_case}, list(zip(map(float, range(24)), labels, strict=True)))
     X = pa.table({"x": [1.0, 20.0]})

@@ -160,7 +160,7 @@ def test_evidence_there_is_evidence_here(db: Any, name: str) -> None:
     t = table(150)
     make, columns = EXPLAINED[name]
     model = make().fit(t.select(columns), t["kind"].to_pylist())
-    more = {"length": [None, 1.0], "colour": ["never met", None], "alive": [None, True], "width": [None, None]}
+    more = {"length": [None, 1.0], "colour": ["unseen value", None], "alive": [None, True], "width": [None, None]}
     asked = pa.concat_tables([t, pa.table({**more, "weight": [1.0, 2.0], "kind": ["low"] * 2}, schema=t.schema)])
     fill(db, "rows", asked.append_column("i", pa.array(range(asked.num_rows))))
     cursor = db.execute(tb.export.to_sql(model, dialect(db), "rows", keep=["i"], evidence=True))
@@ -181,7 +181,7 @@ def test_scored_there_is_scored_here(db: Any, name: str) -> None:
     t = table(150)
     make, columns = SCORED[name]
     model = make().fit(t.select(columns), t["kind"].to_pylist())
-    more = {"length": [None, 1.0], "colour": ["never met", None], "alive": [None, True], "width": [None, None]}
+    more = {"length": [None, 1.0], "colour": ["unseen value", None], "alive": [None, True], "width": [None, None]}
     asked = pa.concat_tables([t, pa.table({**more, "weight": [1.0, 2.0], "kind": ["low"] * 2}, schema=t.schema)])
     asked = asked.append_column('row\'s "number"', pa.array(range(asked.num_rows)))
     fill(db, HOSTILE, asked)
@@ -200,7 +200,7 @@ def test_unseen_error_gives_null(db: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [tb.LinearDiscriminantAnalysis, tb.QuadraticDiscriminantAnalysis])
-def test_gaps_in_columns_of_very_different_units(db: Any, make: Any) -> None:
+def test_missing_values_in_columns_of_very_different_units(db: Any, make: Any) -> None:
     rng = np.random.default_rng(5)
     y = np.arange(120) % 3
     scale, centre = np.array([1e-9, 1.0, 1e6, 1e-4, 1e9]), np.array([0.0, 1e5, 1e15, 1.0, -1e9])
@@ -225,7 +225,7 @@ def test_log_gaussian_beside_numbers_that_are_not_positive(db: Any) -> None:
     np.testing.assert_allclose([row[2:] for row in found], model.predict_proba(asked), rtol=0, atol=1e-11)
 
 
-def test_a_large_block_with_a_gap_gives_null(db: Any) -> None:
+def test_a_large_block_with_a_missing_value_gives_null(db: Any) -> None:
     rng = np.random.default_rng(0)
     X = pa.table({f"x{j}": rng.normal(size=60) for j in range(8)})
     model = tb.LinearDiscriminantAnalysis().fit(X, rng.integers(0, 2, 60))
@@ -268,7 +268,7 @@ def test_models_with_too_many_cells_advise_what_they_have(monkeypatch: pytest.Mo
         assert ("effort='fast'" in str(refused.value)) == smaller
 
 
-def test_models_without_sql_say_why() -> None:
+def test_models_without_sql_give_the_reason() -> None:
     t = table(60)
     wide = tb.TAN().fit(t.select(["colour", "alive"]), t["kind"].to_pylist())
     with pytest.raises(ExportError, match=r"This TAN has no SQL: its columns share their evidence, .* predict_to"):
@@ -342,8 +342,8 @@ def test_a_lazy_answer_is_that_of_a_fit_on_the_current_rows(db: Any, name: str) 
     same(lazy, fitted(now), X)
     one = {name: new[name] for name in columns}
     np.testing.assert_allclose(lazy.predict_proba(one), fitted(now).predict_proba([one]), rtol=0, atol=1e-12)
-    told = lazy.explain(X.slice(0, 3))
-    assert str(told) == str(fitted(now).explain(X.slice(0, 3))) if name != "GaussianNB" else told is not None
+    reported = lazy.explain(X.slice(0, 3))
+    assert str(reported) == str(fitted(now).explain(X.slice(0, 3))) if name != "GaussianNB" else reported is not None
 
 
 def test_what_is_gone_from_the_table_is_gone_lazily(db: Any) -> None:
@@ -386,7 +386,7 @@ def test_weights_of_classes_count(db: Any) -> None:
         tb.LazyBayes(make(), db, "rows", "kind")
 
 
-def test_whole_numbers_that_no_float_tells_apart(db: Any) -> None:
+def test_whole_numbers_that_are_equal_as_floats(db: Any) -> None:
     far = 2**53
     t = pa.table({"id": [far, far + 1, far + 1, 3], "kind": ["a", "b", "b", "a"]})
     fill(db, "rows", t)

@@ -125,7 +125,7 @@ def test_kinds_that_are_none_are_refused_for_files_too(tmp_path: Path, kind: Any
         tb.NaiveBayes(schema={"x": kind}).learn_from(path, "kind")
 
 
-def test_learning_that_is_stopped_says_how_far_it_came() -> None:
+def test_learning_that_is_stopped_reports_how_far_it_came() -> None:
     t = table(300, missing=False)
 
     def source(stop: BaseException | None) -> Any:

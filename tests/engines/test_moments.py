@@ -55,7 +55,7 @@ def test_learned_and_answered_as_here(db: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["date", "interval", "text"])
-def test_what_is_not_counted_there_says_what_to_do(db: Any, kind: str) -> None:
+def test_what_is_not_counted_there_advises_what_to_do(db: Any, kind: str) -> None:
     if dialect(db) == "sqlite" and kind == "interval":
         pytest.skip("SQLite has no durations")
     put(db, "rows", kind, values(kind))

@@ -137,7 +137,7 @@ def test_a_failed_call_changes_nothing() -> None:
     np.testing.assert_array_equal(model.class_count_, before)
 
 
-def test_text_columns_are_read_as_they_are_said_to_be(tmp_path: Path) -> None:
+def test_text_columns_are_read_as_declared(tmp_path: Path) -> None:
     path = tmp_path / "zip.csv"
     path.write_text("zip,kind\n02139,1\n10001,0\n02139,1\n")
     model = tb.NaiveBayes(schema={"zip": "categorical"}).learn_from(path, "kind")
@@ -194,11 +194,11 @@ def test_a_failed_answer_leaves_no_file(tmp_path: Path) -> None:
     t = table()
     model = tb.NaiveBayes(unseen="error").learn_from(t, "kind", columns=["colour"])
     with pytest.raises(TableError):
-        model.predict_to(pa.table({"colour": ["never met"]}), tmp_path / "a.parquet")
+        model.predict_to(pa.table({"colour": ["unseen value"]}), tmp_path / "a.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_refused_says_why(folder: Path) -> None:
+def test_what_is_refused_gives_the_reason(folder: Path) -> None:
     t = table()
     model = tb.NaiveBayes()
     for bad, error, words in [
@@ -406,7 +406,7 @@ def test_several_targets() -> None:
 
 
 @pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")
-def test_files_leave_no_folder_and_say_things_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_leave_no_folder_and_warn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     days = pa.table({"id": [f"k{i:04}" for i in range(200)], "wind": np.arange(200.0), "go": ["yes", "no"] * 100})

@@ -39,7 +39,7 @@ def description(views=VIEWS, chains=CHAINS, columns=3):
     ]
 
 
-def rungs_of(i):
+def concentrations_of(i):
     """Where the strengths of chain i are."""
     first = sum(len(c[1]) + 1 for c in CHAINS[:i])
     return slice(first, first + len(CHAINS[i][1]) + 1)
@@ -77,8 +77,8 @@ def full(rows, i):
     return (rows.seen[views] != NONE).all(axis=0) & (rows.y >= 0)
 
 
-def probability(rows, i, r, c, w, rung, alpha=None, pseudo_count=0.0):
-    """P of row r under class c in chain i, when the rows weigh w. rung: the strengths, or alpha for Laplace."""
+def probability(rows, i, r, c, w, concentration, alpha=None, pseudo_count=0.0):
+    """P of row r under class c in chain i, when the rows weigh w. concentration: by level, or alpha for Laplace."""
     child, parents = CHAINS[i]
     seen, w = rows.seen, w * full(rows, i)
     if child >= 0:
@@ -100,10 +100,10 @@ def probability(rows, i, r, c, w, rung, alpha=None, pseudo_count=0.0):
         if alpha is not None:
             p = (above + alpha) / (below + alpha * v) if below + alpha * v > 0 else 1 / v
         elif child >= 0:
-            s = rung[level] * p + pseudo_count / rows.K
+            s = concentration[level] * p + pseudo_count / rows.K
             p *= (above + s) / (below * p + s)
         elif level:
-            p = (above + rung[level] * p) / (below + rung[level])
+            p = (above + concentration[level] * p) / (below + concentration[level])
     return p
 
 
@@ -166,22 +166,23 @@ def test_logs_and_left_out_terms(chains, K, dtype, weights, pseudo_count, n, mis
     assert logs.dtype == left.dtype == np.float32
     scored = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     for i, (child, parents) in enumerate(CHAINS):
-        rung = strengths[rungs_of(i)]
-        assert len(rung) == len(parents) + 1
-        assert set(rung[child < 0 :].tolist()) <= set(GRID.tolist())
+        concentration = strengths[concentrations_of(i)]
+        assert len(concentration) == len(parents) + 1
+        assert set(concentration[child < 0 :].tolist()) <= set(GRID.tolist())
         for r in range(0, rows.n, n // 17):
             less = rows.weight.copy()
             less[r] -= min(less[r], 1.0)
             for c in range(K):
                 want = [
-                    np.log(probability(rows, i, r, c, w, rung, pseudo_count=pseudo_count)) for w in (rows.weight, less)
+                    np.log(probability(rows, i, r, c, w, concentration, pseudo_count=pseudo_count))
+                    for w in (rows.weight, less)
                 ]
                 np.testing.assert_allclose([scored[i, r, c], left[i, r, c]], want, atol=3e-5)
 
 
 @pytest.mark.parametrize("pseudo_count", [0.0, 1.0])
 def test_strengths_are_the_best_of_the_grid(chains, pseudo_count):
-    """By the leave-one-out log-likelihood of the own class, rung by rung."""
+    """By the leave-one-out log-likelihood of the own class, level by level."""
     rows = Rows(n=150)
     strengths, _, _ = learn(
         chains,
@@ -199,11 +200,13 @@ def test_strengths_are_the_best_of_the_grid(chains, pseudo_count):
     )
     for i in (0, 2, 6):
         child, parents = CHAINS[i]
-        rung = strengths[rungs_of(i)].copy()
+        concentration = strengths[concentrations_of(i)].copy()
         for level in range(child < 0, len(parents) + 1):
             sums = []
             for a in GRID:
-                tried = np.append(rung[:level], [a] + [1e12] * (len(parents) - level))  # what comes later adds nothing
+                tried = np.append(
+                    concentration[:level], [a] + [1e12] * (len(parents) - level)
+                )  # what comes later adds nothing
                 total = 0.0
                 for r in range(rows.n):
                     views = [*parents[:level], *([child] if child >= 0 else [])]
@@ -220,7 +223,7 @@ def test_strengths_are_the_best_of_the_grid(chains, pseudo_count):
                         continue  # no other row is there: nothing to choose by
                     total += np.log(probability(rows, i, r, rows.y[r], less, tried, pseudo_count=pseudo_count))
                 sums.append(total)
-            assert sums[GRID.tolist().index(rung[level])] >= max(sums) - 1e-3
+            assert sums[GRID.tolist().index(concentration[level])] >= max(sums) - 1e-3
 
 
 def test_given_strengths(chains):
@@ -231,9 +234,9 @@ def test_given_strengths(chains):
     np.testing.assert_array_equal(same[1:], given[1:])
     scored = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     for i in range(len(CHAINS)):
-        rung = given[rungs_of(i)]
+        concentration = given[concentrations_of(i)]
         for r in range(0, rows.n, 5):
-            p = [probability(rows, i, r, c, rows.weight, np.maximum(rung, 1e-30)) for c in range(rows.K)]
+            p = [probability(rows, i, r, c, rows.weight, np.maximum(concentration, 1e-30)) for c in range(rows.K)]
             np.testing.assert_allclose(np.maximum(scored[i, r], -60), np.maximum(np.log(p), -60), atol=3e-5)
     assert np.isfinite(left).all()
     # the rows that are asked need not be all that were counted
@@ -262,7 +265,7 @@ def test_laplace(chains, alpha):
                     np.testing.assert_allclose(left[i, r, c], np.log(q), atol=3e-5)
 
 
-def test_laplace_is_what_families_say_to_the_last_bit():
+def test_laplace_equals_families_to_the_last_bit():
     """The columns themselves, without missing values: FamilyNetwork's logs."""
     rng = np.random.default_rng(3)
     codes = np.stack([rng.integers(0, s, 90) for s in SIZES]).astype(np.uint8)
@@ -276,7 +279,7 @@ def test_laplace_is_what_families_say_to_the_last_bit():
     single = np.concatenate(
         [[np.bincount(c[y == k], minlength=s) for k in range(3)] for c, s in zip(codes, SIZES, strict=True)], axis=1
     ).astype(float)
-    families = [(0, (), ()), (1, (0,), (0,)), (2, (0, 1), (1, 3))]  # child, parents, table of each rung
+    families = [(0, (), ()), (1, (0,), (0,)), (2, (0, 1), (1, 3))]  # child, parents, table of each level
     for alpha in (1.0, 0.7, 0.0):
         counted = _core.JointCounts(single, joint, np.ones(3), sizes, columns, starts, sizes.astype(float), alpha)
         logs, offsets = _core.Families(
@@ -290,13 +293,13 @@ def test_laplace_is_what_families_say_to_the_last_bit():
         found, first = own.laplace(counts, alpha), 0
         for i, (j, parents, _) in enumerate(families):
             bins = np.cumprod([SIZES[j], *(SIZES[p] for p in parents)])
-            last = first + int(bins.sum())  # the longest rung comes last
+            last = first + int(bins.sum())  # the longest level comes last
             np.testing.assert_array_equal(found[last - int(bins[-1]) : last], logs[offsets[i] : offsets[i + 1]])
             first = last
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 50])
-def test_what_a_rare_value_says_is_bounded_by_its_rows(k):
+def test_the_evidence_of_a_rare_value_is_bounded_by_its_rows(k):
     """k rows of one class multiply the odds by 2 k + 1 at most where the classes are as many; without a row besides, by
     whatever the strength of frequent values says."""
     one = _core.Chains(*description([(0, 3, (0, 1, 2, NONE))], [(0, ())], 1))
@@ -336,7 +339,7 @@ def test_planes_and_scales(chains):
 @pytest.mark.parametrize("n", [70, 600])  # few rows, and those of whole chains at a time
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 @pytest.mark.usefixtures("isa")
-def test_few_rows_say_what_they_say_among_many(chains, dtype, n, K):
+def test_few_rows_score_as_among_many(chains, dtype, n, K):
     rows = Rows(n=n, K=K, dtype=dtype)
     _, logs, _ = learn(
         chains,
@@ -482,7 +485,7 @@ def test_descriptions_that_are_none(which, value, message):
 
 def test_too_many_cells():
     views = [(0, 200, (*range(200), NONE)), (0, 1, (0, NONE))]
-    for parents in ((0, 0, 0, 0), (0, 0, 0, *[1] * 300)):  # the second has few cells, but 300 rungs of them
+    for parents in ((0, 0, 0, 0), (0, 0, 0, *[1] * 300)):  # the second has few cells, but 300 levels of them
         with pytest.raises(Exception, match="too many cells"):
             _core.Chains(*description(views, [(0, parents)], 1))
 

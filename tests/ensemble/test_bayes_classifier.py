@@ -227,7 +227,7 @@ def test_more_rows_for_each_class_have_more_bins(rows: int, most: int) -> None:
     assert networks._bins(draft) == (5, most)
 
 
-def test_columns_that_say_the_same_share_their_weight() -> None:
+def test_redundant_columns_share_their_weight() -> None:
     X, y = calls()
     model = tb.BayesClassifier().fit(X[:1000], y[:1000])
     for name in ("networks", "uniform_networks", "naive"):
@@ -265,7 +265,7 @@ def test_class_trees_are_there_where_they_are_asked_for() -> None:
     assert "120 class trees" in tb.BayesClassifier("best", members=2).fit(X[:400], y[:400]).summary()
 
 
-def test_the_log_loss_that_is_told_is_that_of_new_rows() -> None:
+def test_the_estimated_log_loss_is_that_of_new_rows() -> None:
     X, y = calls(4000)
     model = tb.BayesClassifier().fit(X[:1000], y[:1000])
     p = model.predictor_.fitted.terms[0].params
@@ -275,18 +275,18 @@ def test_the_log_loss_that_is_told_is_that_of_new_rows() -> None:
     assert "with the choices" in tb.BayesClassifier("fast").fit(X[:1000], y[:1000]).summary()
 
 
-def test_few_rows_are_told_of_as_new_ones_too() -> None:
+def test_the_estimated_log_loss_of_few_rows_is_that_of_new_ones() -> None:
     """With the weights of their own they would seem to be answered without a mistake."""
     X, y = calls(4000)
     each = []
     for i in range(0, 640, 80):
         model = tb.BayesClassifier().fit(X[i : i + 80], y[i : i + 80])
         each.append((model.predictor_.fitted.terms[0].params.loss, log_loss(model, X[1000:], y[1000:])))
-    told, true = np.mean(each, axis=0)
-    assert told == pytest.approx(true, rel=0.25)
+    reported, true = np.mean(each, axis=0)
+    assert reported == pytest.approx(true, rel=0.25)
 
 
-def test_the_standard_error_of_the_log_loss_that_is_told() -> None:
+def test_the_standard_error_of_the_estimated_log_loss() -> None:
     """The losses that models of tables of the same kind tell lie about so far apart; weight 2 counts twice."""
     losses, w = np.array([0.1, 0.4, 2.0, 0.3]), np.array([1.0, 2.0, 1.0, 0.0])
     mean = (0.1 + 0.8 + 2.0) / 4
@@ -402,7 +402,7 @@ def test_class_trees_are_made_of_columns_that_are_not_ignored() -> None:
     np.testing.assert_allclose(none.predict_proba(ids), [np.bincount(y == "v") / 300] * 300, atol=0.01)
 
 
-def test_without_weights_none_are_told() -> None:
+def test_without_weights_none_are_reported() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(2, size=60)
     plain, weighted = (tb.BayesClassifier(weighting=w, members=2).fit(X, y).summary() for w in ("none", "features"))
@@ -410,7 +410,7 @@ def test_without_weights_none_are_told() -> None:
     assert re.search(r"concentrations of back-off, \d+ stacking weights", weighted)
 
 
-def test_a_value_of_its_own_in_every_row_is_ignored_and_said_once() -> None:
+def test_a_value_of_its_own_in_every_row_is_ignored_and_reported_once() -> None:
     X, y = colors(300)
     X = pd.DataFrame(X).add_prefix("x")
     wide = X.assign(id=[f"r{i}" for i in range(300)])
@@ -701,12 +701,13 @@ def test_files_and_pickles_keep_every_bit(effort: str) -> None:
     X, y = table()
     model = tb.BayesClassifier(effort, members=3).fit(X, y)
     more, labels = table(seed=9)
-    for twin in (from_bytes(to_bytes(model)), pickle.loads(pickle.dumps(model)), model.copy()):
-        np.testing.assert_array_equal(twin.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
-        assert twin.summary() == model.summary()
-        assert to_bytes(twin) == to_bytes(model)
+    for counterpart in (from_bytes(to_bytes(model)), pickle.loads(pickle.dumps(model)), model.copy()):
+        np.testing.assert_array_equal(counterpart.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
+        assert counterpart.summary() == model.summary()
+        assert to_bytes(counterpart) == to_bytes(model)
         np.testing.assert_array_equal(
-            twin.partial_fit(more, labels).predict_proba(X), model.copy().partial_fit(more, labels).predict_proba(X)
+            counterpart.partial_fit(more, labels).predict_proba(X),
+            model.copy().partial_fit(more, labels).predict_proba(X),
         )
 
 
@@ -844,7 +845,7 @@ def test_infinities_are_refused() -> None:
         model.predict(X)
 
 
-def test_categories_that_were_never_met() -> None:
+def test_unseen_categories() -> None:
     X = pd.DataFrame({"a": list("abc") * 20, "b": list("de") * 30})
     new = pd.DataFrame({"a": ["z", "a"], "b": ["d", "?"]})
     model = tb.BayesClassifier(members=3).fit(X, THREE)
@@ -914,16 +915,16 @@ def test_many_classes_and_wide_tables_take_seconds() -> None:
 
 def edited(model: Any, key: str, value: Any) -> Any:
     """A file of the model in whose ensemble one array, or one of its tally, is another."""
-    twin, fitted = model.copy(), model.fitted_
+    counterpart, fitted = model.copy(), model.fitted_
     (term,) = fitted.terms
     with pytest.MonkeyPatch.context() as patch:
         if key in arrays_of(term.statistics):
             term = replace(term, statistics=changed(term.statistics, {key: value}))
         else:
             term = replace(term, distribution=replace(term.distribution, **{key: value}))
-        twin._set_fitted(replace(fitted, terms=(term,)))
+        counterpart._set_fitted(replace(fitted, terms=(term,)))
         patch.setattr("tallybayes.io.model_document.from_document", lambda *_: None)  # save would refuse it
-        return to_bytes(twin)
+        return to_bytes(counterpart)
 
 
 @pytest.mark.filterwarnings("ignore")

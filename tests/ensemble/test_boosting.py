@@ -1,4 +1,4 @@
-"""Corrections: the kernel against an oracle, and what a BayesClassifier gains by them on rules that no part can say."""
+"""Boosting: the kernel against an oracle, and what a BayesClassifier gains by it on rules of several columns."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def node_of(cuts: Any, bins: Any, ordered: Any) -> Any:
 
 
 def corrected(cuts: Any, bins: Any, ordered: Any, rows: Any, J: Any, how: Any) -> tuple[Any, Any]:
-    """The values of a correction, and the joint of the rows, each without itself."""
+    """The leaf values of a tree, and the leave-one-out joint of the rows."""
     (y, w), (step, worth, part), (n, K), P = rows, how, J.shape, softmax(J)
     node = node_of(cuts, bins, ordered)
     came, expected = np.zeros(((2 << len(cuts)) - 1, K)), np.zeros(((2 << len(cuts)) - 1, K))
@@ -180,7 +180,7 @@ def problem(seed: int, n: int, K: int, weighted: bool) -> Any:
 @pytest.mark.parametrize("K", [2, 3, 10])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("size", "how"), [((8, 3, 3, 4, 1000, 0), RATES), ((12, 6, 2, 3, 50, 7), USUAL)])
-def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any) -> None:
+def test_the_kernel_equals_its_definition(K: int, weighted: bool, size: Any, how: Any) -> None:
     columns, rows, joint = problem(K, 160, K, weighted)
     found, gain = _core.fit_boosting(columns, rows, joint, options(size, how))
     wanted, total = oracle(columns, rows, joint, size, how)
@@ -264,7 +264,7 @@ def test_the_views_of_cuts() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
-def test_next_to_no_rows_have_nothing_to_say(n: int) -> None:
+def test_next_to_no_rows_change_nothing(n: int) -> None:
     columns, rows, joint = problem(0, 40, 2, False)
     few = ((columns[0][:, :n].copy(), *columns[1:]), tuple(a[:n] for a in rows), joint[:n])
     found, gain = _core.fit_boosting(*few, options((5, 5, 3, 4, 100, 0)))
@@ -315,7 +315,7 @@ def log_loss(model: Any, X: Any, y: Any) -> float:
 
 
 @pytest.mark.parametrize("table", [rule, sensors])
-def test_rules_that_no_part_can_say(table: Any) -> None:
+def test_rules_that_no_component_can_express(table: Any) -> None:
     (X, y), (new, truth) = table(1500), table(2000, seed=1)
     with_them = tb.BayesClassifier().fit(X, y)
     without = tb.BayesClassifier(parts=OTHERS).fit(X, y)
@@ -394,11 +394,11 @@ def test_weights_of_any_size_have_a_place_in_a_float(K: int) -> None:
 
 
 @pytest.mark.parametrize("table", [rule, sensors, pairs])
-def test_what_is_told_of_new_rows(table: Any) -> None:
+def test_the_estimate_for_new_rows(table: Any) -> None:
     (X, y), (new, truth) = table(1500), table(4000, seed=1)
     model = tb.BayesClassifier().fit(X, y)
-    told, truly = params(model), log_loss(model, new, truth)
-    assert 0.75 * truly < told.loss < max(1.35 * truly, truly + 2.5 * told.loss_error)
+    reported, truly = params(model), log_loss(model, new, truth)
+    assert 0.75 * truly < reported.loss < max(1.35 * truly, truly + 2.5 * reported.loss_error)
 
 
 def test_noise_is_not_corrected() -> None:
@@ -454,8 +454,8 @@ def test_rows_in_another_order(learned: Any) -> None:
 def test_reasons_add_up(learned: Any) -> None:
     model, X, _ = learned
     asked = X[:50]
-    told = model.predictor_.terms(model.predictor_.read(asked)).sum(axis=1) + model.predictor_.offset
-    np.testing.assert_allclose(told, model.predict_joint_log_proba(asked), rtol=0, atol=1e-5)
+    reported = model.predictor_.terms(model.predictor_.read(asked)).sum(axis=1) + model.predictor_.offset
+    np.testing.assert_allclose(reported, model.predict_joint_log_proba(asked), rtol=0, atol=1e-5)
 
 
 def test_a_file_keeps_the_answers(learned: Any, tmp_path: Path) -> None:
@@ -468,8 +468,8 @@ def test_a_model_that_has_answered_is_pickled_and_copied(learned: Any) -> None:
     model, X, _ = learned
     answers = model.predict_proba(X)
     assert params(model).boosting is not None
-    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        np.testing.assert_array_equal(twin.predict_proba(X), answers)
+    for counterpart in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(counterpart.predict_proba(X), answers)
 
 
 def test_alone_they_correct_nothing() -> None:
@@ -485,7 +485,7 @@ def test_without_weights_there_is_nothing_to_correct(options: Any) -> None:
         tb.BayesClassifier(parts=("networks", "boosting"), **options).fit(X, y)
 
 
-def test_a_gap_where_none_was_met_leaves_the_cell(learned: Any) -> None:
+def test_a_missing_value_in_a_complete_column_leaves_the_cell(learned: Any) -> None:
     """It is read with the cuts before it, and the last of none adds nothing."""
     model, X, _ = learned
     found = params(model).boosting
@@ -494,7 +494,7 @@ def test_a_gap_where_none_was_met_leaves_the_cell(learned: Any) -> None:
 
 
 def test_columns_without_use() -> None:
-    """Names of rows, a constant, a column of gaps, more levels than bins."""
+    """Names of rows, a constant, a column without a value, more levels than bins."""
     X, y = rule(700)
     rng = np.random.default_rng(0)
     X["one"], X["gap"] = "a", np.nan

@@ -1,4 +1,4 @@
-"""Contexts grown split by split: the compiled function against a loop over rows."""
+"""Class trees grown split by split: the compiled function against a loop over rows."""
 
 import math
 import os
@@ -19,7 +19,7 @@ GRID = np.array([0.5, 2.0, 8.0, 32.0, 128.0])
 
 # ---- slow and obvious --------------------------------------------------------------------------------------
 def after(keys, y, w, p, a):
-    """Leave-one-out estimates of the true classes in contexts `keys` (None: in no context)."""
+    """Leave-one-out estimates of the true classes in leaves `keys` (None: in no leaf)."""
     n, total = defaultdict(float), defaultdict(float)
     for key, c, weight in zip(keys, y, w, strict=True):
         if key is not None:
@@ -144,7 +144,7 @@ def test_many_rows_and_contexts(isa, weighted):
 
 
 def test_contexts_that_must_be_numbered_anew():
-    """More bins than rows: contexts are found by hashing."""
+    """More bins than rows: leaves are found by hashing."""
     rng = np.random.default_rng(0)
     n = 150
     codes = rng.integers(0, 60, (3, n)).astype(np.uint8)
@@ -157,7 +157,7 @@ def test_contexts_that_must_be_numbered_anew():
     assert (chosen[0, :2] >= 0).all()
 
 
-def test_a_column_that_says_all_is_taken_and_noise_is_not():
+def test_an_informative_column_is_taken_and_noise_is_not():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 2, (2, 400)).astype(np.uint8)
     y = codes[0].astype(np.int32)

@@ -1,4 +1,4 @@
-"""How the members of an ensemble are laid out: fair shares of what many draws have."""
+"""The low-discrepancy design of an ensemble: fair shares of what many draws have."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_orders_are_of_different_columns(d: int, most: int, members: int, noise:
         assert (found == np.argsort(-strength)[: found.shape[1]]).all()
 
 
-def herded(has: np.ndarray, share: np.ndarray, members: int) -> list[int]:
+def greedy_design(has: np.ndarray, share: np.ndarray, members: int) -> list[int]:
     """The definition in cpp/core/ensemble/low_discrepancy.hpp."""
     owed, taken = np.zeros_like(share), list[int]()
     for _ in range(members):
@@ -38,10 +38,10 @@ def herded(has: np.ndarray, share: np.ndarray, members: int) -> list[int]:
 def test_the_kernel_takes_the_draws_that_are_owed_most(each: int, draws: int) -> None:
     has = np.random.default_rng(each).integers(0, 40, (draws, each)).astype(np.int32)
     share = np.bincount(has.ravel(), minlength=40) / draws
-    assert _core.low_discrepancy_design(has, share, 20).tolist() == herded(has, share, 20)
+    assert _core.low_discrepancy_design(has, share, 20).tolist() == greedy_design(has, share, 20)
 
 
-def test_what_cannot_be_herded_is_refused() -> None:
+def test_designs_that_do_not_exist_are_refused() -> None:
     with pytest.raises(ValueError, match="share"):
         _core.low_discrepancy_design(np.array([[0, 3]], dtype=np.int32), np.ones(3), 2)
     with pytest.raises(ValueError, match="draws"):

@@ -1,4 +1,4 @@
-"""A cell that is missing where a BayesClassifier never met a gap says nothing; a gap that it learned may."""
+"""A missing value in a column where a BayesClassifier saw none has no evidence; one that it learned may."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def without_rule(rows: Any, y: Any, **options: Any) -> Any:
     return model
 
 
-def told_by(model: Any, rows: Any) -> Any:
+def evidence_of(model: Any, rows: Any) -> Any:
     """(rows, columns, classes)"""
     return model.predictor_.terms(model.predictor_.read(rows))
 
@@ -64,7 +64,7 @@ def test_between_the_two_each_has_its_part() -> None:
         np.testing.assert_allclose(model.predict_joint_log_proba([row]), wanted, rtol=0, atol=1e-9)
 
 
-def test_whole_rows_and_learned_gaps_are_answered_as_before() -> None:
+def test_whole_rows_and_learned_missing_values_are_predicted_as_before() -> None:
     rows, y = rows_of()
     for i, row in enumerate(rows):
         if i % 5 == 0 or (i % 2 and y[i] == "no"):
@@ -72,33 +72,33 @@ def test_whole_rows_and_learned_gaps_are_answered_as_before() -> None:
     model, old = tb.BayesClassifier("fast").fit(rows, y), without_rule(rows, y, effort="fast")
     np.testing.assert_array_equal(model.predict_joint_log_proba(rows), old.predict_joint_log_proba(rows))
     assert sum(row["d"] is None for row in rows) > 80
-    # the gap itself is evidence, beside gaps that are none too
+    # the missing value itself is evidence, beside others that are none
     asked = {"a": "a1", "d": None}
-    told = told_by(model, [asked])[0]
-    assert np.ptp(told[3]) > 0.1
-    np.testing.assert_array_equal(told[[1, 2]], 0.0)
+    reported = evidence_of(model, [asked])[0]
+    assert np.ptp(reported[3]) > 0.1
+    np.testing.assert_array_equal(reported[[1, 2]], 0.0)
 
 
 @pytest.mark.parametrize("effort", ["fast", "balanced"])
-def test_a_gap_has_no_evidence_and_the_rest_sums_to_the_answer(effort: str) -> None:
+def test_a_missing_value_has_no_evidence_and_the_rest_sums_to_the_prediction(effort: str) -> None:
     rows, y = rows_of()
     for i, row in enumerate(rows):
         row["e"] = float(i % 17) + (y[i] == "yes")
     model = tb.BayesClassifier(effort).fit(rows, y)
     rng = np.random.default_rng(1)
     asked = [{k: v for k, v in row.items() if rng.random() < 0.6} for row in rows[:60]] + [{}]
-    told = told_by(model, asked)
+    reported = evidence_of(model, asked)
     gone = np.array([[k not in row for k in (*COLUMNS, "e")] for row in asked])
     assert gone.any(axis=0).all()
-    np.testing.assert_array_equal(told[:, :-1][gone], 0.0)
-    np.testing.assert_array_equal(told[-1], 0.0)  # nothing is known: what belongs to no column is nothing, too
+    np.testing.assert_array_equal(reported[:, :-1][gone], 0.0)
+    np.testing.assert_array_equal(reported[-1], 0.0)  # nothing is known: what belongs to no column is nothing, too
     assert "?" not in model.explain(asked).text(60)
-    joint = model.predictor_.offset + told.sum(axis=1)
+    joint = model.predictor_.offset + reported.sum(axis=1)
     wanted = model.predict_log_proba(asked)
     np.testing.assert_allclose(joint - joint[:, :1], wanted - wanted[:, :1], rtol=0, atol=1e-9)
 
 
-def test_a_category_never_met_is_a_gap() -> None:
+def test_an_unseen_category_is_a_missing_value() -> None:
     rows, y = rows_of()
     model = tb.BayesClassifier("fast").fit(rows, y)
     with pytest.warns(UnseenCategoryWarning):
@@ -116,7 +116,7 @@ def test_an_ignored_column_is_none_that_could_be_known() -> None:
     np.testing.assert_array_equal(with_name, without)
 
 
-def test_rows_with_gaps_that_came_later_are_left_out_as_they_are_asked() -> None:
+def test_rows_with_missing_values_that_came_later_are_left_out_in_turn() -> None:
     rows, y = rows_of()
     some: Any = [{"a": "a1"}, {"b": "b0", "c": "c1"}, {"a": None}]
     model = tb.BayesClassifier("fast").fit(rows, y).partial_fit([*some, *some], ["yes", "no", "yes"] * 2)
@@ -135,4 +135,4 @@ def test_logarithms_of_nothing_make_no_nan(weighting: str, alpha: float) -> None
     asked = [{}, *({k: row[k]} for row in rows[:6] for k in COLUMNS), *({**row, "b": None} for row in rows[:6])]
     found = model.predict_proba(asked)
     assert np.isfinite(found).all()
-    assert not np.isnan(told_by(model, asked)).any()
+    assert not np.isnan(evidence_of(model, asked)).any()

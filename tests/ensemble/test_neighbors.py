@@ -39,7 +39,7 @@ def isa(request: Any) -> Any:
 @pytest.mark.usefixtures("isa")
 @pytest.mark.parametrize(("count", "d", "n"), [(1, 1, 1), (40, 3, 9), (257, 20, 33)])
 @pytest.mark.parametrize("turned", [False, True])
-def test_the_kernel_is_what_it_says(count: int, d: int, n: int, turned: bool) -> None:
+def test_the_kernel_equals_its_definition(count: int, d: int, n: int, turned: bool) -> None:
     rng = np.random.default_rng(count)
     points, rows = rng.normal(size=(count, d)), rng.normal(size=(n, d))
     root = np.tril(rng.normal(size=(d, d))) if turned else None
@@ -148,17 +148,17 @@ def test_terms_are_those_of_a_loop_over_all_rows(learned: Any, root: bool) -> No
 def test_left_out_is_a_tally_without_the_row(learned: Any) -> None:
     model, X, y = learned
     term = model._parameters().terms[0]
-    told = model.leave_one_out(X[:6], y[:6])
+    reported = model.leave_one_out(X[:6], y[:6])
     for i in range(6):
         less = model.copy().forget(X[i : i + 1], y[i : i + 1]).fitted_
         p = term.distribution.reestimate(less.terms[0].statistics, less.context(less.terms[0]), term.params)
         data = model.predictor_.read(X[i : i + 1]).of(term)
         ((_, codes, _),) = p.packed(data)
         joint = term.distribution.scores(codes, p)[0] + np.log((less.weight + 0.5) / (less.weight.sum() + 1.0))
-        np.testing.assert_allclose(told[i], joint - np.logaddexp(*joint), rtol=1e-4, atol=1e-4)  # chains are floats
+        np.testing.assert_allclose(reported[i], joint - np.logaddexp(*joint), rtol=1e-4, atol=1e-4)  # chains are floats
 
 
-def test_what_no_cut_can_say() -> None:
+def test_what_no_cut_can_express() -> None:
     X, y = load_digits(return_X_y=True)
     usual, best = (tb.BayesClassifier(effort, members=4).fit(X[::2], y[::2]) for effort in ("balanced", "best"))
     assert log_loss(best, X[1::2], y[1::2]) < 0.97 * log_loss(usual, X[1::2], y[1::2])
@@ -183,11 +183,11 @@ def test_parts_add_and_are_forgotten(learned: Any) -> None:
 def test_reasons_add_up_and_files_keep_the_answers(learned: Any, tmp_path: Path) -> None:
     model, X, _ = learned
     some = X[:40]
-    told = model.predictor_.terms(model.predictor_.read(some)).sum(axis=1) + model.predictor_.offset
-    np.testing.assert_allclose(told, model.predict_joint_log_proba(some), rtol=0, atol=1e-5)
+    reported = model.predictor_.terms(model.predictor_.read(some)).sum(axis=1) + model.predictor_.offset
+    np.testing.assert_allclose(reported, model.predict_joint_log_proba(some), rtol=0, atol=1e-5)
     model.save(tmp_path / "model.tb")
-    for twin in (tb.load(tmp_path / "model.tb"), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(twin.predict_proba(X), model.predict_proba(X))
+    for counterpart in (tb.load(tmp_path / "model.tb"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(counterpart.predict_proba(X), model.predict_proba(X))
     assert "Neighbors: " in model.summary()
 
 
@@ -238,7 +238,7 @@ def test_a_table_without_numbers_or_frequent_levels_has_none() -> None:
         tb.BayesClassifier(parts=("neighbors",)).fit(X, y)
 
 
-def test_columns_that_tell_nothing_and_gaps() -> None:
+def test_uninformative_columns_and_missing_values() -> None:
     X, y = spirals(600)
     odd = X.assign(gaps=np.nan, same=3.0, few=np.where(np.arange(600) % 300, np.nan, X["east"]))
     odd.loc[::7, "north"] = np.nan

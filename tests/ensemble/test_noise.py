@@ -106,8 +106,8 @@ def test_columns_of_noise_are_weak_and_others_are_not(rows: int, columns: int, c
     noise = tb.BayesClassifier("fast", members=2).fit(X, y).fitted_.terms[0].distribution
     assert noise.halves[0] < 0.5
     X[:, 3] += y
-    told = tb.BayesClassifier("fast", members=2).fit(X, y).fitted_.terms[0].distribution
-    assert told.halves == (1.0, 0.0, 0.0, 0.0)  # no time is spent on them
+    reported = tb.BayesClassifier("fast", members=2).fit(X, y).fitted_.terms[0].distribution
+    assert reported.halves == (1.0, 0.0, 0.0, 0.0)  # no time is spent on them
 
 
 FEW = [(19, 3, 2), (45, 16, 5), (1001, 9, 2), (9000, 9001, 2)]

@@ -67,7 +67,7 @@ def test_numbers_of_noise_do_not_count_beside_a_text() -> None:
     alone = BayesClassifier("fast").fit([{"body": r["body"]} for r in rows], y)
     assert all(w == 0 for w in model.weights_["networks"].values())
     asked, _ = table(50, seed=3)
-    far = [{"body": r["body"], "x0": 9.0} for r in asked]  # with gaps too
+    far = [{"body": r["body"], "x0": 9.0} for r in asked]  # with missing values too
     expected = alone.predict_proba([{"body": r["body"]} for r in asked])
     np.testing.assert_allclose(model.predict_proba(far), expected, atol=3e-3)  # the text was weighed twice
 
@@ -140,8 +140,8 @@ def test_learning_by_adding(fitted: BayesClassifier) -> None:
 def test_files_pickles_and_explanations(fitted: BayesClassifier, tmp_path: Path) -> None:
     rows = table(5, seed=4)[0]
     save(fitted, tmp_path / "model")
-    for twin in (load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
-        assert np.array_equal(twin.predict_proba(rows), fitted.predict_proba(rows))
+    for counterpart in (load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
+        assert np.array_equal(counterpart.predict_proba(rows), fitted.predict_proba(rows))
     found = fitted.explain(rows)
     np.testing.assert_allclose(found.probability, fitted.predict_proba(rows), atol=1e-12)
     assert "body '" in found.text(0)

@@ -194,7 +194,7 @@ def test_answers_without_a_loss_are_classes() -> None:
         decision(["p", "q"], answers=["q", "r"])
 
 
-def test_equal_risks_whatever_rounding_says() -> None:
+def test_equal_risks_whatever_the_rounding() -> None:
     proba = np.array([[0.6, 0.2, 0.2]])
     loss = [[0.8, 0.3, 0.1], [0.6, 0.7, 0.3]]  # 0.56, to rounding, both
     risk = tb.decision.conditional_risk(proba, loss)[0]

@@ -363,9 +363,9 @@ def test_logistic_gives_the_same_probabilities(name: str, classes: int) -> None:
     X, y = X[y < classes], y[y < classes]
     make, seen = LINEAR[name]
     model = make().fit(X, y)
-    twin = model.logistic()
-    np.testing.assert_allclose(twin.predict_proba(seen(X)), model.predict_proba(X), rtol=1e-9, atol=1e-13)
-    np.testing.assert_array_equal(twin.predict(seen(X)), model.predict(X))
+    counterpart = model.logistic()
+    np.testing.assert_allclose(counterpart.predict_proba(seen(X)), model.predict_proba(X), rtol=1e-9, atol=1e-13)
+    np.testing.assert_array_equal(counterpart.predict(seen(X)), model.predict(X))
     a, b = model.boundary(0, 1)
     log = model.predict_log_proba(X)
     np.testing.assert_allclose(seen(X) @ a + b, log[:, 0] - log[:, 1], rtol=1e-8, atol=1e-9)
@@ -377,11 +377,13 @@ def test_logistic_of_categories_reads_one_hot_columns() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, size=(200, 3)), rng.integers(0, 3, 200)
     model = tb.CategoricalNB().fit(X, y)
-    twin = model.logistic()
-    np.testing.assert_allclose(twin.predict_proba(OneHotEncoder().fit_transform(X)), model.predict_proba(X), atol=1e-13)
+    counterpart = model.logistic()
+    np.testing.assert_allclose(
+        counterpart.predict_proba(OneHotEncoder().fit_transform(X)), model.predict_proba(X), atol=1e-13
+    )
 
 
-def test_models_without_a_linear_form_say_so() -> None:
+def test_models_without_a_linear_form_refuse_it() -> None:
     X, y = data("iris")
     for model in (QDA(), tb.GaussianNB(), tb.KernelNB(), tb.ComplementNB()):
         with pytest.raises(OptionError, match="linear"):

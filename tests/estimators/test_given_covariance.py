@@ -87,7 +87,7 @@ def test_tables_of_other_kinds() -> None:
     assert model.score(wide, np.arange(60) % 2) == 1.0
 
 
-def test_it_cannot_add_and_says_so(tmp_path: Path) -> None:
+def test_it_refuses_to_add(tmp_path: Path) -> None:
     X, y = scaled("iris")
     model = LDA(covariance_estimator=covariance.OAS())
     model.partial_fit(X, y)  # the first rows may be all rows

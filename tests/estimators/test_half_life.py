@@ -130,7 +130,7 @@ def test_what_learns_its_structure_keeps_it_and_fades(name: str) -> None:
 
 
 @pytest.mark.parametrize("make", [tb.TAN, tb.KernelNB])
-def test_what_counts_whole_rows_says_so(make: Any) -> None:
+def test_what_counts_whole_rows_gives_the_reason(make: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, (60, 3))
     model = make().fit(X, X[:, 0] == X[:, 1])
@@ -214,10 +214,10 @@ def test_files_copies_and_sums(tmp_path: Any) -> None:
     for i, (row, y, w) in enumerate(stream):
         (here, there)[i % 2].learn_one(row, y, sample_weight=w)
     tb.save(here, tmp_path / "m")
-    for twin in (here.copy(), pickle.loads(pickle.dumps(here)), tb.load(tmp_path / "m")):
-        assert twin.half_life == 9
-        near(twin, here, 0)
-        near(twin.learn_one(*stream[0][:2]), here.copy().partial_fit([stream[0][0]], [stream[0][1]]), 1e-12)
+    for counterpart in (here.copy(), pickle.loads(pickle.dumps(here)), tb.load(tmp_path / "m")):
+        assert counterpart.half_life == 9
+        near(counterpart, here, 0)
+        near(counterpart.learn_one(*stream[0][:2]), here.copy().partial_fit([stream[0][0]], [stream[0][1]]), 1e-12)
     both = here.copy().merge(there)
     np.testing.assert_allclose(both.class_count_, here.class_count_ + there.class_count_)
     assert tb.merge_all([here, there]).class_count_.tolist() == both.class_count_.tolist()
@@ -294,7 +294,7 @@ def test_balanced_classes_weigh_the_same_after_fading() -> None:
 
 @settings(max_examples=examples(40))
 @given(kinds=mixes, seed=st.integers(0, 10_000))
-def test_decay_through_the_door_has_the_bits_of_tables(kinds: list[str], seed: int) -> None:
+def test_decay_on_the_fast_path_has_the_bits_of_tables(kinds: list[str], seed: int) -> None:
     one, stream = started(kinds, seed)
     table, known = one.copy(), one.classes_.tolist()
     fast_row = one._state.fast_row
@@ -353,7 +353,7 @@ def test_forget_one_has_the_bits_of_forget(kinds: list[str], seed: int, order: A
 
 
 @pytest.mark.parametrize(("make", "data"), OPEN, ids=lambda v: "" if v.__name__ == "<lambda>" else v.__name__)
-def test_what_is_forgotten_through_the_door(make: Any, data: Any) -> None:
+def test_what_is_forgotten_on_the_fast_path(make: Any, data: Any) -> None:
     model, rng = make(), np.random.default_rng(1)
     rows, y = [data(rng) for _ in range(60)], rng.integers(0, 2, 60).tolist()
     model.fit(rows, y)
@@ -381,11 +381,11 @@ def test_what_was_not_learned_is_not_forgotten() -> None:
     before = model.copy()
     for row, y, w, error in [
         ({"a": 1.0, "b": "y"}, "u", 1.0, ForgetError),
-        ({"a": 1.0, "b": "never met"}, "u", 1.0, ForgetError),
+        ({"a": 1.0, "b": "unseen value"}, "u", 1.0, ForgetError),
         ({"a": 1.0, "b": "x"}, "u", 2.5, ForgetError),
         ({"a": 1e6, "b": "x"}, "u", 1.0, ForgetError),
         ({"a": 1.0, "c": False}, "u", 1.0, ForgetError),
-        ({"a": 1.0}, "never met", 1.0, LabelError),
+        ({"a": 1.0}, "unseen value", 1.0, LabelError),
         ({"a": 1.0}, "u", -1.0, OptionError),
     ]:
         with pytest.raises(error):

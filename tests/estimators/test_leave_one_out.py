@@ -114,7 +114,7 @@ def test_without_shrinkage_the_units_of_columns_do_not_matter() -> None:
     np.testing.assert_allclose(ours(farther, y, w, gammas=GAMMAS[:1]), want[:, :1], rtol=1e-9)
 
 
-def test_columns_that_say_nothing_new_change_nothing_without_shrinkage() -> None:
+def test_redundant_columns_change_nothing_without_shrinkage() -> None:
     X, y = table(120, 4, 3)
     want = ours(X, y, np.ones(120), gammas=GAMMAS[:1])
     assert np.isfinite(want).all()

@@ -68,7 +68,7 @@ def test_options_that_are_taken(model: Any, tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("call", ["forget", "decay", "merge", "partial_fit"])
-def test_a_parameter_that_says_what_is_counted_was_changed(call: str, tmp_path: Any) -> None:
+def test_a_parameter_of_what_is_counted_was_changed(call: str, tmp_path: Any) -> None:
     """One covariance was counted; covariances of the classes cannot come of it, and no file would take the rest."""
     other = tb.GaussianDiscriminant().fit(X, Y)
     arguments: dict[str, Any] = {"decay": (0.5,), "merge": (other,)}
@@ -81,7 +81,7 @@ def test_a_parameter_that_says_what_is_counted_was_changed(call: str, tmp_path: 
     tb.save(model, tmp_path / "model")
 
 
-def test_one_feature_says_nothing_to_the_complement() -> None:
+def test_one_feature_is_uninformative_to_the_complement() -> None:
     """Its share is 1 in every class; divided by the sum of the weights that was 0 / 0."""
     model = tb.ComplementNB(norm=True).fit(X[:, :1], Y)
     np.testing.assert_allclose(model.predict_proba(X[:, :1]), 0.5)

@@ -36,12 +36,12 @@ def fitted(name: str, seed: int = 0, **options: Any) -> tuple[Any, Any, Any]:
 
 
 def refit(model: Any, X: Any, y: Any, priors: Any) -> Any:
-    twin = clone(model)
-    if "priors" in twin.get_params():
-        return twin.set_params(priors=priors).fit(X, y)
+    counterpart = clone(model)
+    if "priors" in counterpart.get_params():
+        return counterpart.set_params(priors=priors).fit(X, y)
     if priors is None or priors == "uniform":
-        return twin.set_params(fit_prior=priors is None, class_prior=None).fit(X, y)
-    return twin.set_params(class_prior=priors).fit(X, y)
+        return counterpart.set_params(fit_prior=priors is None, class_prior=None).fit(X, y)
+    return counterpart.set_params(class_prior=priors).fit(X, y)
 
 
 @pytest.mark.parametrize("priors", [GIVEN, [0.2, 0.3, 0.5], "uniform", None, [0.5, 0.5, 0.0]], ids=str)
@@ -87,7 +87,7 @@ def test_each_row_has_its_own_prior(name: str, seed: int) -> None:
     assert (model.predict(X, priors=P) == model.classes_[truth.argmax(axis=1)]).mean() > 0.98
 
 
-def test_priors_of_rows_with_gaps_and_by_label() -> None:
+def test_priors_of_rows_with_missing_values_and_by_label() -> None:
     model, X, _ = fitted("QuadraticDiscriminantAnalysis")
     X[::3, 1] = np.nan
     P = np.random.default_rng(1).dirichlet(np.ones(3), size=60)
@@ -229,7 +229,7 @@ def test_the_test_holds_its_level(priors: Any) -> None:
     assert 0.4 < np.mean(np.array(p) < 0.5) < 0.6
 
 
-def test_classes_with_prior_zero_stay_out_and_impossible_rows_say_nothing() -> None:
+def test_classes_with_prior_zero_stay_out_and_impossible_rows_have_no_weight() -> None:
     X = [["u"], ["u"], ["v"], ["w"], ["w"]]
     model = tb.CategoricalNB(alpha=0.0, class_prior=[0.5, 0.5, 0.0]).fit(X, ["a", "a", "b", "c", "c"])
     found = model.adapt_prior([["u"], ["u"], ["u"], ["v"], ["w"]])
@@ -252,7 +252,7 @@ def test_counted_shares_by_hand() -> None:
     assert found.statistic == pytest.approx(2 * (table * np.log(table / expected)).sum(), rel=1e-6)
 
 
-def test_shares_that_cannot_be_told_apart() -> None:
+def test_shares_that_cannot_be_distinguished() -> None:
     X = np.array([[0.0], [1.0], [0.0], [1.0], [9.0], [10.0]])
     model = tb.GaussianNB().fit(X, ["a", "a", "b", "b", "c", "c"])
     found = model.adapt_prior([[0.5], [0.4], [9.5], [9.4]])
@@ -283,7 +283,7 @@ def test_a_tolerance_that_is_none_is_refused(options: dict[str, Any]) -> None:
             model.adapt_prior([[1.0]], max_iter=steps)
 
 
-def test_saying_when_it_did_not_end() -> None:
+def test_it_warns_when_it_did_not_converge() -> None:
     rng = np.random.default_rng(0)
     model = tb.GaussianNB().fit(*two_gaussians(rng, 0.5, 200))
     with pytest.warns(ConvergenceWarning, match="after 1 steps"):

@@ -49,16 +49,16 @@ def data_of(name: str) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("name", list(ALL))
-def test_every_model_tells_if_asked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_model_shows_progress_on_request(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = opened(monkeypatch)
     model, X, y = data_of(name)
     quiet = model.fit(X, y).predict_proba(X)
     assert screen.getvalue() == ""
-    told = model.copy().set_params(verbose=True).fit(X, y)
+    reported = model.copy().set_params(verbose=True).fit(X, y)
     said = screen.getvalue()
     assert f"tallybayes: {type(model).__name__}: counting" in said
     assert last_line(said).strip() == ""  # nothing stays
-    np.testing.assert_array_equal(told.predict_proba(X), quiet)
+    np.testing.assert_array_equal(reported.predict_proba(X), quiet)
 
 
 def test_every_model_has_the_parameter() -> None:
@@ -95,7 +95,7 @@ def test_a_closed_screen_is_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_notebook_watches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for shell, told in ((None, False), (object(), False), (types.SimpleNamespace(kernel=object()), True)):
+    for shell, reported in ((None, False), (object(), False), (types.SimpleNamespace(kernel=object()), True)):
         output = io.StringIO()
         ipython = types.ModuleType("IPython")
         ipython.get_ipython = lambda shell=shell: shell  # type: ignore[attr-defined]
@@ -103,7 +103,7 @@ def test_a_notebook_watches(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stderr", output)
         model, X, y = data_of("GaussianNB")
         model.set_params(verbose=True).fit(X, y)
-        assert bool(output.getvalue()) is told
+        assert bool(output.getvalue()) is reported
         assert "\x1b" not in output.getvalue()  # a notebook knows no escapes that erase
 
 
@@ -132,7 +132,7 @@ def test_bars_of_grids_and_networks(monkeypatch: pytest.MonkeyPatch) -> None:
         assert what in screen.getvalue()
 
 
-def test_compare_models_tells_of_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_models_shows_its_own_progress_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = opened(monkeypatch)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)

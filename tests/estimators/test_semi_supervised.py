@@ -181,7 +181,7 @@ def test_marks(y: Any, mark: Any, classes: Any) -> None:
     assert model.predict([[1.0], [8.5]]).tolist() == classes
 
 
-def test_minus_one_is_a_class_unless_said_otherwise() -> None:
+def test_minus_one_is_a_class_unless_declared_otherwise() -> None:
     X = [[0.0], [1.0], [8.0], [9.0]]
     assert tb.GaussianNB().fit(X, [-1, -1, 1, 1]).classes_.tolist() == [-1, 1]
     with pytest.warns(UserWarning, match="-1 is taken as a class"):
@@ -264,7 +264,7 @@ def test_rows_of_weight_zero_are_absent_from_what_is_climbed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mark", "y", "told"),
+    ("mark", "y", "reported"),
     [
         ("unknown", ["a", "b", "Unknown", "Unknown"], "'Unknown' is taken as a class"),
         ("?", ["a", "b", None, "a"], r"the classes are \['a', 'b'\]"),
@@ -272,12 +272,12 @@ def test_rows_of_weight_zero_are_absent_from_what_is_climbed() -> None:
         (None, ["a", "b", "", ""], "'' is taken as a class. If it marks rows without a label: unlabelled=''"),
     ],
 )
-def test_a_mark_that_no_row_has_is_told(mark: object, y: list[object], told: str) -> None:
-    with pytest.warns(UserWarning, match=told):
+def test_a_mark_that_no_row_has_gives_a_warning(mark: object, y: list[object], reported: str) -> None:
+    with pytest.warns(UserWarning, match=reported):
         tb.SemiSupervised(tb.GaussianNB(), unlabelled=mark).fit([[0.0], [9.0], [0.5], [8.0]], y)
 
 
-def test_a_mark_that_is_there_is_not_told() -> None:
+def test_a_mark_that_is_there_gives_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for mark in ("unknown", ""):

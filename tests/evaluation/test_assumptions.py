@@ -43,7 +43,7 @@ def naive(kind: str, seed: int, n: int = 120, K: int = 3, gaps: float = 0.0) -> 
 def test_tables_of_pairs_against_one_pair_at_a_time() -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(-1, [[2, 4, 3]], size=(60, 3))
-    square, mean, variance, told, df = tables(codes)
+    square, mean, variance, reported, df = tables(codes)
     for i, j in ((0, 1), (0, 2), (1, 2)):
         both = (codes[:, i] >= 0) & (codes[:, j] >= 0)
         a, b = codes[both, i], codes[both, j]
@@ -52,7 +52,7 @@ def test_tables_of_pairs_against_one_pair_at_a_time() -> None:
         assert square[i, j] == pytest.approx(found.statistic)
         assert df[i, j] == found.dof
         g = stats.chi2_contingency(cross, correction=False, lambda_="log-likelihood").statistic
-        assert 2 * told[i, j] == pytest.approx(g)
+        assert 2 * reported[i, j] == pytest.approx(g)
         expected = np.outer(cross.sum(axis=1), cross.sum(axis=0)) / cross.sum()
         draws = []
         for _ in range(4000):

@@ -44,7 +44,7 @@ def test_the_log_odds_are_linear_in_the_features(name: str) -> None:
     np.testing.assert_allclose(pipeline.predict_proba(X).sum(axis=1), 1)
 
 
-def test_the_twin_with_much_data_from_the_model_is_the_model() -> None:
+def test_the_counterpart_with_much_data_from_the_model_is_the_model() -> None:
     rng = np.random.default_rng(0)
     y = np.arange(20_000) % 2
     X = rng.normal(size=(20_000, 2)) @ np.array([[1.0, 0.5], [0.0, 1.0]]) + y[:, None]
@@ -106,7 +106,7 @@ def test_missing_and_unseen_values_and_columns_that_never_vary() -> None:
     pipeline = tb.evaluation.discriminative_counterpart(tb.NaiveBayes()).fit(X, y)
     again = pipeline[0].transform(X)
     assert np.isfinite(again.toarray()).all()
-    strange = X.iloc[:2].assign(c=["never met", None], a=np.nan)
+    strange = X.iloc[:2].assign(c=["unseen value", None], a=np.nan)
     assert np.isfinite(pipeline.predict_proba(strange)).all()
     np.testing.assert_array_equal(pipeline[0].fit_transform(X, y).toarray(), again.toarray())
 
@@ -114,7 +114,7 @@ def test_missing_and_unseen_values_and_columns_that_never_vary() -> None:
 @pytest.mark.parametrize(
     "make", [tb.MultinomialNB, tb.PoissonNB, tb.BernoulliNB, tb.GaussianNB, tb.LinearDiscriminantAnalysis]
 )
-def test_a_sparse_table_has_the_same_twin(make: Any) -> None:
+def test_a_sparse_table_has_the_same_counterpart(make: Any) -> None:
     rng = np.random.default_rng(2)
     X, y = rng.poisson(0.8, size=(80, 5)).astype(float), np.arange(80) % 2
     X[:, 0] += y
@@ -125,7 +125,7 @@ def test_a_sparse_table_has_the_same_twin(make: Any) -> None:
     np.testing.assert_allclose(thin.predict_proba(sparse.csr_matrix(X)), dense.predict_proba(X), atol=1e-3)
 
 
-def test_a_twin_is_at_home_in_scikit_learn() -> None:
+def test_a_counterpart_is_at_home_in_scikit_learn() -> None:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
     fitted = tb.GaussianNB().fit(X, y)
@@ -140,7 +140,7 @@ def test_a_twin_is_at_home_in_scikit_learn() -> None:
         pipeline[0].transform(X)
 
 
-def test_refusals_of_twins() -> None:
+def test_refusals_of_counterparts() -> None:
     with pytest.raises(OptionError, match="no logistic counterpart"):
         tb.evaluation.discriminative_counterpart(tb.KernelNB()).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
     with pytest.raises(OptionError, match="of this library"):
@@ -184,7 +184,7 @@ def curves(first: list[float], second: list[float]) -> tb.evaluation.LearningCur
     return tb.evaluation.LearningCurves(("a", "b"), np.array([10, 100, 1000]), a, a, (1, None))
 
 
-def test_a_curve_that_led_from_the_start_is_not_said_to_overtake() -> None:
+def test_a_curve_that_led_from_the_start_does_not_overtake() -> None:
     assert "b overtakes at about 316 rows" in curves([0.2, 0.2, 0.2], [0.3, 0.3, 0.1]).text()
     back = curves([0.2, 0.2, 0.2], [0.1, 0.3, 0.1]).text()
     assert "b falls behind in between, and is ahead again from about 316 rows" in back
@@ -327,7 +327,7 @@ def test_a_sparse_table_too_large_to_be_dense() -> None:
         tb.evaluation.discriminative_counterpart(tb.GaussianNB()).fit(X, y)
 
 
-def test_parameters_that_nobody_counts_are_not_told() -> None:
+def test_parameters_that_nobody_counts_are_not_reported() -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     found = tb.evaluation.learning_curves((tb.GaussianNB(), KNeighborsClassifier(3)), X, y, repeats=1, sizes=[20])
     assert found.parameters == (tb.evaluation.count_parameters(tb.GaussianNB().fit(X, y)), None)

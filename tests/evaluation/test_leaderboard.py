@@ -99,7 +99,7 @@ def board(*losses: tuple[str, float, bool]) -> tb.evaluation.Comparison:
     return tb.evaluation.Comparison(100, [0, 1], 2, tuple(entries))
 
 
-def test_the_advice_says_what_a_smaller_model_would_cost() -> None:
+def test_the_advice_gives_the_cost_of_a_smaller_model() -> None:
     near = board(("many", 0.3, True), ("some", 0.305, True), ("one", 0.301, False)).advice
     assert near.startswith("Use many: ")
     assert "the best of the smaller models, one, is about as good" in near
@@ -110,7 +110,7 @@ def test_the_advice_says_what_a_smaller_model_would_cost() -> None:
     assert "smaller models" not in board(("many", 0.3, True), ("some", 0.5, True)).advice
 
 
-def test_the_advice_says_what_tempering_does() -> None:
+def test_the_advice_explains_what_tempering_does() -> None:
     said = "tempered=True takes NaiveBayes from 0.5 to 0.3: turn it on where probabilities matter."
     assert said in board(("NaiveBayes, tempered", 0.3, False), ("NaiveBayes", 0.5, False)).advice
     assert "tempered=True" not in board(("NaiveBayes", 0.3, False), ("NaiveBayes, tempered", 0.5, False)).advice
@@ -160,7 +160,7 @@ def test_watch_hears_each_name() -> None:
     assert heard == [c.name for c in CONTESTANTS]
 
 
-def test_a_column_that_may_be_the_answer_is_told() -> None:
+def test_a_column_that_may_be_the_target_gives_a_warning() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=60), "c": rng.choice(list("uvw"), 60)})
     y = rng.choice(["p", "q"], 60)

@@ -27,7 +27,7 @@ def calibration(y: np.ndarray, P: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("K", [2, 5])
-def test_scores_are_what_they_say(K: int) -> None:
+def test_scores_equal_their_definitions(K: int) -> None:
     y, L = posteriors(400, K)
     P = np.exp(L)
     found = Scores.none().add(y, L)
@@ -67,7 +67,7 @@ def test_evaluation_counts_who_was_taken_for_whom() -> None:
     assert "b taken for a: 1" in found.text(most=1)
 
 
-def test_evaluation_refuses_a_class_never_met() -> None:
+def test_evaluation_refuses_an_unseen_class() -> None:
     model = NaiveBayes().fit([[0.0], [5.0]], ["a", "b"])
     with pytest.raises(LabelError, match=r"has not learned the class\(es\) 'c'"):
         Evaluation.of(model, [[1.0]], ["c"])

@@ -208,7 +208,7 @@ class Labels(tb.distributions.Categorical):
 Labels.capabilities = Labels.capabilities - {IndependentColumns}
 
 
-def test_a_distribution_of_labels_must_say_how_it_splits() -> None:
+def test_a_distribution_of_labels_must_define_how_it_splits() -> None:
     model = tb.NaiveBayes({"x0": Labels()}).fit([["a"], ["b"]], [0, 1])
     with pytest.raises(OptionError, match="ColumnTerms"):
         model.explain([["a"]])
@@ -258,10 +258,10 @@ def test_information_of_gaussians_is_the_integral(model: Any) -> None:
     model.fit(X, y)
     found = model.explain().information
     for j in range(3):
-        told = [model.describe(j)[k] for k in range(3)]
+        reported = [model.describe(j)[k] for k in range(3)]
 
-        def integrand(x: float, told: Any = told) -> float:
-            p = np.array([stats.norm.pdf(x, t["mean"], np.sqrt(t["variance"])) for t in told])
+        def integrand(x: float, reported: Any = reported) -> float:
+            p = np.array([stats.norm.pdf(x, t["mean"], np.sqrt(t["variance"])) for t in reported])
             return float((p / 3 * np.log(np.maximum(p, 1e-300) / p.mean())).sum()) if p.mean() > 0 else 0.0
 
         assert found[j] == pytest.approx(integrate.quad(integrand, -40, 40, limit=500, points=[0.0])[0], abs=1e-6)
@@ -282,7 +282,7 @@ def test_information_of_counts_is_within_its_standard_error() -> None:
     assert model.explain().information.tolist() == found.information.tolist()  # the same draws each time
 
 
-def test_a_feature_that_never_varies_tells_nothing() -> None:
+def test_a_feature_that_never_varies_is_uninformative() -> None:
     X = np.column_stack([np.arange(20.0), np.full(20, 3.0)])
     for model in (tb.GaussianNB(), tb.KernelNB(), tb.LinearDiscriminantAnalysis(), tb.NaiveBayes("mdl")):
         assert model.fit(X, np.arange(20) > 9).explain().information[1] == 0
@@ -362,7 +362,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         model.explain(X)
 
 
-def test_a_category_never_met_warns_once_and_adds_nothing() -> None:
+def test_an_unseen_category_warns_once_and_adds_nothing() -> None:
     model = tb.NaiveBayes().fit([["a"], ["b"]], [0, 1])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -416,7 +416,7 @@ def test_evidence_of_an_average_does_not_depend_on_the_order_of_columns(make: An
         np.testing.assert_allclose(turned, found[:, order], atol=1e-9)
 
 
-def test_a_network_of_no_weight_has_no_say_in_an_average() -> None:
+def test_a_network_of_no_weight_does_not_count_in_an_average() -> None:
     X, y = echoes()
     X, y = X[["signal", "weak"]].assign(same="k"), y
     model = tb.AODE(weighting="information").fit(X, y)
@@ -446,7 +446,7 @@ def test_an_average_of_one_column_is_the_column() -> None:
         np.testing.assert_allclose(alone.explain(X[["weak"]][:9]).log_likelihood[:, 0], want, rtol=1e-12)
 
 
-def test_values_that_json_does_not_know_are_told_in_words() -> None:
+def test_values_that_json_does_not_know_are_written_in_words() -> None:
     import datetime as dt
     import json
 

@@ -1,4 +1,4 @@
-"""novelty: the promise on held-out rows, rows with gaps, rows that are strange."""
+"""novelty: the promise on held-out rows, rows with missing values, rows that are strange."""
 
 from __future__ import annotations
 

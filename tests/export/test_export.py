@@ -23,7 +23,7 @@ EVERY = {**ESTIMATORS, **LEARNED}
 
 
 def plain_rows(X: Any, gaps: Any = None) -> list[list[Any]]:
-    """Rows of plain values; None where gaps says so."""
+    """Rows of plain values; None where it is missing."""
     table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
     rows = [[v.item() if hasattr(v, "item") else v for v in row] for row in table.itertuples(index=False)]
     if gaps is None:
@@ -96,7 +96,7 @@ ODD = [{"job": "king", "age": 30.0, "own": True}, {"age": 50.0}, {"job": "cook",
 
 
 @pytest.mark.parametrize("unseen", ["ignore", "other"])
-def test_a_category_never_met_is_taken_as_the_model_takes_it(unseen: str, tmp_path: Path) -> None:
+def test_an_unseen_category_is_taken_as_the_model_takes_it(unseen: str, tmp_path: Path) -> None:
     need_javascript()
     rows, y = census_like()
     model = tb.NaiveBayes(unseen=unseen).fit(rows, y)
@@ -190,7 +190,7 @@ def test_labels_of_every_type(tmp_path: Path) -> None:
     assert found[0][1] is True
 
 
-def test_a_row_of_a_sparse_model_has_zeros_where_it_says_nothing(tmp_path: Path) -> None:
+def test_a_row_of_a_sparse_model_has_zeros_where_it_has_no_value(tmp_path: Path) -> None:
     need_javascript()
     from scipy import sparse
 
@@ -266,7 +266,7 @@ class Own(tb.distributions.SimpleDistribution):
         return rng.exponential(1 / rate)
 
 
-def test_what_cannot_be_exported_says_why() -> None:
+def test_what_cannot_be_exported_gives_the_reason() -> None:
     X = np.array([[1.0], [2.0], [3.0]])
     with pytest.raises(ExportError, match="'own' has no form"):
         tb.export.to_json(tb.NaiveBayes(Own()).fit(X, [0, 1, 1]))

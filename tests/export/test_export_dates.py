@@ -103,8 +103,8 @@ def test_what_is_no_date_is_refused(tmp_path: Path) -> None:
     for row in rows:
         with pytest.raises(ValueError, match="when"):
             model.predict_proba_one(row)
-    (told,) = asked(tb.export.to_js(model), [{"day": 1}], ask, tmp_path)
-    assert 'no column "day"' in told
+    (reported,) = asked(tb.export.to_js(model), [{"day": 1}], ask, tmp_path)
+    assert 'no column "day"' in reported
 
 
 def test_dates_of_javascript(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_dates_of_javascript(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, list(model.predict_proba_one({"when": moment}).values()), atol=1e-9)
 
 
-def test_json_says_what_becomes_of_each_column() -> None:
+def test_json_describes_what_becomes_of_each_column() -> None:
     table, y = dated(zone="Europe/Berlin")
     found = json.loads(tb.export.to_json(quiet_fit(tb.NaiveBayes, table, y)))
     when, born, name = found["given"]

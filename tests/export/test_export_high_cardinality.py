@@ -31,7 +31,7 @@ BESIDE = ["nothing", "a number", "a date"]
 
 
 def learned(name: str, beside: str, **options: Any) -> tuple[Any, pd.DataFrame]:
-    """A model, and rows to ask: levels that it knows and one that it does not, gaps in every column, and in all."""
+    """A model, and rows to ask: levels that it knows and one that it does not, missing values in each, and in all."""
     X, y = table()
     rng = np.random.default_rng(7)
     if beside == "a number":
@@ -43,7 +43,7 @@ def learned(name: str, beside: str, **options: Any) -> tuple[Any, pd.DataFrame]:
         model = NETWORKS[name](**options).fit(X, y)
     assert [model.schema_.name(j) for j in apart(model.schema_)] == ["wide"]
     rows = X.iloc[:40].astype(object)
-    rows.iloc[3, 1] = "never met"
+    rows.iloc[3, 1] = "unseen value"
     rows = rows.mask(pd.DataFrame(rng.random(rows.shape) < 0.2, rows.index, rows.columns))
     rows.iloc[5] = None
     return model, rows.where(rows.notna(), None)
@@ -100,9 +100,9 @@ def test_files(name: str, beside: str) -> None:
     model, rows = learned(name, beside)
     held = io.BytesIO()
     tb.save(model, held)
-    twin = tb.load(io.BytesIO(held.getvalue()))
-    assert np.array_equal(expected(twin, rows), expected(model, rows))
-    assert json.loads(tb.export.to_json(twin)) == json.loads(tb.export.to_json(model))
+    counterpart = tb.load(io.BytesIO(held.getvalue()))
+    assert np.array_equal(expected(counterpart, rows), expected(model, rows))
+    assert json.loads(tb.export.to_json(counterpart)) == json.loads(tb.export.to_json(model))
 
 
 @pytest.mark.parametrize("beside", BESIDE)

@@ -59,7 +59,7 @@ def test_onnxruntime_answers_as_python_does(name: str) -> None:
     assert proba.dtype == np.float64
     chosen = expected[np.arange(len(rows)), [model.classes_.tolist().index(v) for v in label]]
     np.testing.assert_allclose(chosen, expected.max(axis=1), atol=1e-9)
-    alone = answered(tb.export.to_onnx(model), rows[:20])[1]  # without gaps, which may be another branch
+    alone = answered(tb.export.to_onnx(model), rows[:20])[1]  # without missing values, which may be another branch
     np.testing.assert_allclose(alone, expected[:20], atol=1e-9)
 
 
@@ -77,7 +77,7 @@ def test_the_default_classifier_with_every_component() -> None:
 
 
 @pytest.mark.parametrize("unseen", ["ignore", "other"])
-def test_categories_never_met_temperature_and_prior(unseen: str) -> None:
+def test_unseen_categories_temperature_and_prior(unseen: str) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.choice(list("xyz"), 90), "b": rng.choice([1, 2, 5], 90), "c": rng.random(90) < 0.5})
     y = np.where(rng.random(90) < 0.3 + 0.4 * (X["a"] == "x"), "yes", "no")
@@ -128,7 +128,7 @@ def test_an_empty_string_that_is_a_category() -> None:
     np.testing.assert_allclose(answered(graph, [[""], [None]], mark="∅")[1], expected, atol=1e-12)
 
 
-def test_what_has_no_graph_says_why(monkeypatch: Any) -> None:
+def test_what_has_no_graph_gives_the_reason(monkeypatch: Any) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{j}": rng.choice(list("abcdefghij"), 200) for j in range(7)})
     y = rng.integers(0, 2, 200)
@@ -156,7 +156,7 @@ GAP = float("nan")
     ],
     ids=["constant", "empty", "half empty", "one interval", "impossible"],
 )
-def test_columns_that_say_nothing_or_rule_out(model: Any, X: Any) -> None:
+def test_columns_that_are_uninformative_or_rule_out(model: Any, X: Any) -> None:
     """There is an answer for each row, whatever its columns have to say."""
     model.fit(X, [True, True, False, False])
     asked = [[0.0, 0.0], [3.0, 1.0], [1.0, 0.0]]

@@ -52,7 +52,7 @@ def test_a_pipeline_answers_as_in_python(name: str, labels: list[Any]) -> None:
     assert label.tolist() == pipeline.predict(asked_rows).tolist()
 
 
-def test_gaps_and_several_parts_of_a_table() -> None:
+def test_missing_values_and_several_parts_of_a_table() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(120, 4))
     y = (X[:, 0] > 0).astype(int)
@@ -64,7 +64,7 @@ def test_gaps_and_several_parts_of_a_table() -> None:
     np.testing.assert_allclose(asked(graph, gaps)[1], pipeline.predict_proba(gaps), atol=1e-9)
 
 
-def test_what_cannot_be_converted_says_why(monkeypatch: Any) -> None:
+def test_what_cannot_be_converted_gives_the_reason(monkeypatch: Any) -> None:
     X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
     ours.register()
     with pytest.raises(ExportError, match="target_opset=17"):

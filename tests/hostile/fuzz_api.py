@@ -30,7 +30,7 @@ FILE = "<case>"
 
 @dataclass(frozen=True)
 class Fault:
-    """What went wrong, at which line of the program. kind: the same for the same fault, as far as can be told."""
+    """What went wrong, at which line of the program. kind: the same for the same fault, as far as can be known."""
 
     line: int
     kind: str
@@ -177,7 +177,7 @@ def report(case: int, lines: list[str], fault: Fault) -> str:
 
 
 def faults(cases: Iterable[int], worker: Worker) -> Iterator[tuple[int, str]]:
-    """The cases that fail: shortened, as Python and with what happened. A fault of one kind is told once."""
+    """The cases that fail: shortened, as Python and with what happened. A fault of one kind is listed once."""
     from tests.hostile.random_calls import lines_of
 
     known: set[str] = set()

@@ -153,13 +153,18 @@ def kept(model: Any, X: Any) -> None:
     P, written = model.predict_proba(X), to_bytes(model)
     loaded = tb.load(io.BytesIO(written))
     demand(to_bytes(loaded) == written, "a model written, read and written is another one")
-    for name, twin in (
+    for name, counterpart in (
         ("file", loaded),
         ("pickle", pickle.loads(pickle.dumps(model))),
         ("copy", model.copy()),
         ("deepcopy", copy.deepcopy(model)),
     ):
-        demand(np.array_equal(twin.predict_proba(X), P), f"the {name} answers otherwise:", twin.predict_proba(X), P)
+        demand(
+            np.array_equal(counterpart.predict_proba(X), P),
+            f"the {name} answers otherwise:",
+            counterpart.predict_proba(X),
+            P,
+        )
 
 
 def state(model: Any) -> Any:

@@ -115,15 +115,15 @@ def test_what_is_missing_is_missing_for_every_question(gap: str, make: Any) -> N
     y = ["a", "b", "a", "b"]
     X = pd.DataFrame({"v": GAPS[gap], "w": [1.0, 2.0, 0.5, 4.0]})
     plain = [{"v": None if i == 1 else v, "w": w} for i, (v, w) in enumerate(zip(GAPS[gap], X["w"], strict=True))]
-    model, twin = make().fit(X, y), make().fit(plain, y)
-    assert model.schema_.kinds == twin.schema_.kinds
-    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(plain))
-    np.testing.assert_allclose(model.explain(X).values, twin.explain(plain).values)
-    np.testing.assert_allclose(model.novelty(X).p_value(X), twin.novelty(plain).p_value(plain))
+    model, counterpart = make().fit(X, y), make().fit(plain, y)
+    assert model.schema_.kinds == counterpart.schema_.kinds
+    np.testing.assert_allclose(model.predict_proba(X), counterpart.predict_proba(plain))
+    np.testing.assert_allclose(model.explain(X).values, counterpart.explain(plain).values)
+    np.testing.assert_allclose(model.novelty(X).p_value(X), counterpart.novelty(plain).p_value(plain))
     assert "?" in model.explain(X).frame("dict")["value"].tolist()
     assert read_table(X).values(0)[1] is None
     model.partial_fit(X, y).forget(X, y)
-    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(plain))
+    np.testing.assert_allclose(model.predict_proba(X), counterpart.predict_proba(plain))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_columns_that_cannot_be_read_are_named(column: Any, why: str) -> None:
     assert caught.value.column == "odd"
 
 
-def test_errors_say_where() -> None:
+def test_errors_name_the_place() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
     for X, where in (
         (frame.assign(a=[1.0, np.inf, 2.0]), ("a", 1, np.inf)),

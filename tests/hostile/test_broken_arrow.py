@@ -73,7 +73,7 @@ def test_labels(broken: pa.Array) -> None:
 
 
 KNOWN = NaiveBayes().fit(pa.table({"k": WORDS}), Y)
-DOORS: dict[str, Callable[[pa.Array], object]] = {
+ENTRIES: dict[str, Callable[[pa.Array], object]] = {
     "y": lambda bad: NaiveBayes().fit(np.zeros((N, 1)), bad),
     "y of a stream": lambda bad: StreamingBayes().fit(np.zeros((N, 1)), bad),
     "some y": lambda bad: SemiSupervised(NaiveBayes()).fit(np.zeros((N, 1)), bad),
@@ -93,12 +93,12 @@ DOORS: dict[str, Callable[[pa.Array], object]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_wherever_it_is_given(broken: pa.Array, door: str) -> None:
-    if door == "LazyBayes":
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_wherever_it_is_given(broken: pa.Array, entry: str) -> None:
+    if entry == "LazyBayes":
         pytest.importorskip("duckdb")
     with pytest.raises(TallybayesError):
-        DOORS[door](broken)
+        ENTRIES[entry](broken)
 
 
 def test_labels_and_classes_that_are_arrays_of_arrow() -> None:

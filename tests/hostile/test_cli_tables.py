@@ -51,7 +51,7 @@ def test_refused_in_one_line(tmp_path: Path, content: str | bytes, says: str) ->
 
 @pytest.mark.parametrize("name", ["d.parquet", "d.feather", "d.jsonl"])
 @pytest.mark.parametrize("content", [b"", b"garbage", b"PAR1garbagePAR1", b"ARROW1\0\0garbage", b"{", b'{"y": [1]}\n'])
-def test_files_that_are_not_what_their_name_says(tmp_path: Path, name: str, content: bytes) -> None:
+def test_files_that_are_not_what_their_name_promises(tmp_path: Path, name: str, content: bytes) -> None:
     assert "unexpected" not in fit(tmp_path, content, code=1, name=name)
 
 

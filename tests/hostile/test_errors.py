@@ -144,7 +144,7 @@ def test_a_file_whose_classes_weigh_next_to_nothing(model: Any, weight: float) -
         from_bytes(assemble(header, arrays))
 
 
-def test_labels_that_no_file_can_hold_are_said_at_the_fit() -> None:
+def test_labels_that_no_file_can_hold_give_a_warning_at_the_fit() -> None:
     y = pd.Series([("a", 1), ("b", 2)] * 20)
     with pytest.warns(UnsavableLabelWarning, match=r"The label \('a', 1\) is of type tuple") as said:
         model = tb.GaussianNB().fit(X, y)

@@ -314,7 +314,7 @@ def test_weights_that_no_class_has(weight: float) -> None:
     assert "weights of its classes" in refused(assemble(header, changed_arrays))
 
 
-def test_the_arrays_bytes_are_what_their_type_says() -> None:
+def test_the_arrays_bytes_suit_their_type() -> None:
     model = tb.GaussianNB().fit([[1.0], [2.0]], [False, True])
     header, arrays = parts(to_bytes(model))
     assert "not of its type bool" in refused(assemble(header, b"\x00\x07" + arrays[2:]))
@@ -393,9 +393,9 @@ def test_nothing_is_imported() -> None:
 def test_messages_are_short_whatever_the_file_holds(path: str) -> None:
     long = "x" * 10_000
     values = (long, {long: long}, [long] * 3, {"dict": [[long, long]]}, {long: {long: 1}}, {"tuple": [long] * 99})
-    told = [said(changed(path, value)) for value in values]
-    assert max(map(len, told)) < 800
-    assert path in ("notes", "model/attributes") or all(told)  # there a file may say what it likes
+    reported = [said(changed(path, value)) for value in values]
+    assert max(map(len, reported)) < 800
+    assert path in ("notes", "model/attributes") or all(reported)  # there a file may say what it likes
 
 
 def _of_networks() -> dict[str, Any]:

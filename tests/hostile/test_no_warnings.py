@@ -109,7 +109,7 @@ def test_spreads_whose_squares_are_nothing() -> None:
     sound(tb.GaussianNB(var_smoothing=0.0).fit(X, [0, 0, 1, 1, 0, 0]), X)
 
 
-def test_what_is_too_large_is_said_with_its_column() -> None:
+def test_what_is_too_large_is_reported_with_its_column() -> None:
     model = tb.GaussianNB().fit(rows(0), Y)
     before = model.predict_proba(rows(0))
     with pytest.raises(TableError, match="Column 'x1' has values of the size of"):

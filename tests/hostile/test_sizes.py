@@ -108,7 +108,7 @@ def test_sparse_columns_are_those_of_the_dense_table() -> None:
 def test_information_of_many_classes_takes_a_bounded_number_of_cells(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """In all classes at once for few, by a sample of classes for many: the same to within the error that is told."""
+    """In all classes at once for few, by a sample of classes for many: the same within the error that is reported."""
     rng = np.random.default_rng(0)
     y = np.arange(3000) % 300
     model = getattr(tb, name)().fit(np.c_[rng.poisson(2 + y % 7), rng.poisson(3, 3000)] + 0.0, y)

@@ -22,7 +22,7 @@ PACKAGE = Path(tb.__file__).parent
 RNG = np.random.default_rng(0)
 Y = np.array(["a", "b"] * 30)
 WORDS = pd.DataFrame({"word": ["x", "y", "z"] * 20, "size": RNG.normal(size=60)})
-NEW = pd.DataFrame({"word": ["never met"] * 4, "size": [0.0] * 4})
+NEW = pd.DataFrame({"word": ["unseen value"] * 4, "size": [0.0] * 4})
 CODES = pd.DataFrame({"code": RNG.integers(0, 3, 60), "size": RNG.normal(size=60)})
 
 MODELS: dict[str, Callable[[], Any]] = {
@@ -50,7 +50,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "novelty": lambda m: m.novelty(n=50).score(NEW),
     "novelty reference": lambda m: m.novelty(NEW),
     "adapt_prior": lambda m: m.adapt_prior(NEW),
-    "one row": lambda m: m.predict_proba_one({"word": "never met", "size": 0.0}),
+    "one row": lambda m: m.predict_proba_one({"word": "unseen value", "size": 0.0}),
     "decision": lambda m: tb.BayesDecision(m).fit(WORDS, Y).predict(NEW),
     "curves": lambda m: tb.evaluation.learning_curves((m, m), WORDS, Y, sizes=[20], repeats=1),
 }
@@ -95,7 +95,7 @@ def test_every_way_to_learn(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["fit", "partial_fit", "tempered"])
-def test_an_ambiguous_column_is_told_of(way: str) -> None:
+def test_an_ambiguous_column_gives_a_warning(way: str) -> None:
     assert _where(AmbiguousColumnWarning, LEARNED[way]) == [__file__]
 
 

@@ -71,7 +71,7 @@ def test_numbers_as_classes_and_as_answers() -> None:
     assert found.predict(X).dtype == model.predict(X).dtype
 
 
-def test_what_cannot_be_saved_says_why(tmp_path: Path) -> None:
+def test_what_cannot_be_saved_gives_the_reason(tmp_path: Path) -> None:
     X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
     for inner in (Peer(), LogisticRegression()):
         with pytest.raises(OptionError, match="only classifiers of tallybayes"):
@@ -110,7 +110,7 @@ BREAKS: list[Any] = [
 
 
 @pytest.mark.parametrize("number", range(len(BREAKS)))
-def test_whatever_a_file_says_is_a_model_or_one_error(number: int) -> None:
+def test_whatever_a_file_holds_is_a_model_or_one_error(number: int) -> None:
     model = tb.BayesDecision(tb.NaiveBayes(), LOSS).fit(ROWS, RIPE)
     header, arrays = to_document(model, {})
     broken: Any = copy.deepcopy(header)

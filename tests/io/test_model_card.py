@@ -14,7 +14,7 @@ import tallybayes as tb
 from tallybayes.errors import OptionError
 
 
-def test_a_card_tells_the_facts_of_the_model() -> None:
+def test_a_card_lists_the_facts_of_the_model() -> None:
     rows, ripe = tb.datasets.load_watermelon()
     model = tb.NaiveBayes(tempered=True, priors={"yes": 0.2, "no": 0.8}).fit(rows, ripe)
     card = tb.io.model_card(model, notes={"source": "the field | left"})

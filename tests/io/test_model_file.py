@@ -80,13 +80,13 @@ def assert_twins(a: Any, b: Any, table: Any) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_bits_and_the_same_life(name: str) -> None:
     model, table, y = fitted(name)
-    twin = again(model)
-    assert_twins(model, twin, table)
+    counterpart = again(model)
+    assert_twins(model, counterpart, table)
     drawn, classes = model.sample(20, random_state=0)
-    same, same_classes = twin.sample(20, random_state=0)
+    same, same_classes = counterpart.sample(20, random_state=0)
     np.testing.assert_array_equal(classes, same_classes)
     np.testing.assert_array_equal(np.asarray(drawn), np.asarray(same))
-    assert repr(model) == repr(twin)
+    assert repr(model) == repr(counterpart)
     _, more, more_y = fitted(name, 30, 1)
     other = model.copy().partial_fit(more, more_y)
     steps = (
@@ -96,24 +96,24 @@ def test_the_same_bits_and_the_same_life(name: str) -> None:
         lambda m: m.decay(0.5),
     )
     for step in steps:
-        assert_twins(step(model), step(twin), table)
-        twin = again(twin)  # and saved again at every station
-    assert_twins(model.copy().merge(other), twin.copy().merge(again(other)), table)
-    assert to_bytes(model) == to_bytes(twin)
+        assert_twins(step(model), step(counterpart), table)
+        counterpart = again(counterpart)  # and saved again at every station
+    assert_twins(model.copy().merge(other), counterpart.copy().merge(again(other)), table)
+    assert to_bytes(model) == to_bytes(counterpart)
 
 
 def test_one_row_at_a_time() -> None:
     rows, ripe = load_watermelon()
     model = tb.NaiveBayes().fit(rows[:12], ripe[:12])
-    model.learn_one(rows[12], ripe[12])  # the door is open: the tally is written to in place
-    twin = again(model)
+    model.learn_one(rows[12], ripe[12])  # the fast path is open: the statistics are written to in place
+    counterpart = again(model)
     for row, label in zip(rows[13:], ripe[13:], strict=True):
-        assert model.predict_proba_one(row) == twin.predict_proba_one(row)
+        assert model.predict_proba_one(row) == counterpart.predict_proba_one(row)
         model.learn_one(row, label)
-        twin.learn_one(row, label)
-    assert_twins(model, twin, rows)
+        counterpart.learn_one(row, label)
+    assert_twins(model, counterpart, rows)
     fresh = model.predict_proba(rows)
-    twin.learn_one(rows[0], "no")  # what was loaded is its own
+    counterpart.learn_one(rows[0], "no")  # what was loaded is its own
     np.testing.assert_array_equal(model.predict_proba(rows), fresh)
 
 
@@ -138,11 +138,11 @@ def test_one_row_at_a_time() -> None:
 def test_labels_of_every_kind(y: Any) -> None:
     X = np.arange(8.0).reshape(4, 2)
     model = tb.GaussianNB().fit(X, y)
-    twin = again(model)
-    assert twin.classes_.dtype == model.classes_.dtype.newbyteorder("=")
-    assert twin.classes_.tolist() == model.classes_.tolist()
-    assert [type(v) for v in twin.classes_.tolist()] == [type(v) for v in model.classes_.tolist()]
-    np.testing.assert_array_equal(twin.partial_fit(X, y).class_count_, model.partial_fit(X, y).class_count_)
+    counterpart = again(model)
+    assert counterpart.classes_.dtype == model.classes_.dtype.newbyteorder("=")
+    assert counterpart.classes_.tolist() == model.classes_.tolist()
+    assert [type(v) for v in counterpart.classes_.tolist()] == [type(v) for v in model.classes_.tolist()]
+    np.testing.assert_array_equal(counterpart.partial_fit(X, y).class_count_, model.partial_fit(X, y).class_count_)
 
 
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 2")
@@ -203,9 +203,9 @@ def test_parameters(options: dict[str, Any]) -> None:
     rows, ripe = load_watermelon()
     y = ["ab"[v == "yes"] for v in ripe]
     model = tb.NaiveBayes(**options).fit(rows, y)
-    twin = again(model)
-    np.testing.assert_equal(twin.get_params(), model.get_params())
-    assert_twins(model.partial_fit(rows[:3], y[:3]), twin.partial_fit(rows[:3], y[:3]), rows)
+    counterpart = again(model)
+    np.testing.assert_equal(counterpart.get_params(), model.get_params())
+    assert_twins(model.partial_fit(rows[:3], y[:3]), counterpart.partial_fit(rows[:3], y[:3]), rows)
 
 
 def test_one_distribution_for_two_columns_stays_one() -> None:
@@ -214,9 +214,9 @@ def test_one_distribution_for_two_columns_stays_one() -> None:
     chosen = {"x0": shared, "x1": shared, "x2": Kernel("scott")}
     model = tb.NaiveBayes(chosen).fit(rng.normal(size=(9, 3)), [0, 1, 2] * 3)
     assert [g.columns for g in model.fitted_.terms] == [(0, 1), (2,)]
-    twin = again(model)
+    counterpart = again(model)
     more = rng.normal(size=(2, 3))
-    assert_twins(model.partial_fit(more, [0, 1]), twin.partial_fit(more, [0, 1]), more)
+    assert_twins(model.partial_fit(more, [0, 1]), counterpart.partial_fit(more, [0, 1]), more)
 
 
 def test_a_schema_as_a_parameter() -> None:
@@ -288,26 +288,26 @@ def test_object_arrays_as_parameters() -> None:
 def test_what_is_chosen_on_the_first_rows_is_kept() -> None:
     _, X, y = fitted("LinearDiscriminantAnalysis")
     model = tb.RegularizedDiscriminantAnalysis().fit(X, y)
-    twin = again(model)
-    assert (twin.own_covariance_, twin.shrinkage_) == (model.own_covariance_, model.shrinkage_)
-    assert_twins(model.partial_fit(X[:9], y[:9]), twin.partial_fit(X[:9], y[:9]), X)
+    counterpart = again(model)
+    assert (counterpart.own_covariance_, counterpart.shrinkage_) == (model.own_covariance_, model.shrinkage_)
+    assert_twins(model.partial_fit(X[:9], y[:9]), counterpart.partial_fit(X[:9], y[:9]), X)
     ledoit = tb.QuadraticDiscriminantAnalysis(shrinkage="auto").fit(X, y)
     assert again(ledoit).shrinkage_ == ledoit.shrinkage_
 
 
 def test_declared_classes_stay_closed_and_forgotten_ones_stay_forgotten() -> None:
     model = tb.GaussianNB().partial_fit([[1.0], [2.0]], [0, 1], classes=[0, 1, 2])
-    twin = again(model.forget([[1.0], [2.0]], [0, 1]))
+    counterpart = again(model.forget([[1.0], [2.0]], [0, 1]))
     with pytest.raises(NotFittedError, match="has forgotten every row"):
-        twin.predict([[1.0]])
+        counterpart.predict([[1.0]])
     with pytest.raises(ValueError, match="do not exist in the initial classes"):
-        twin.partial_fit([[1.0]], [3])
-    assert twin.partial_fit([[1.0]], [2]).predict([[1.0]]).tolist() == [2]
+        counterpart.partial_fit([[1.0]], [3])
+    assert counterpart.partial_fit([[1.0]], [2]).predict([[1.0]]).tolist() == [2]
     with pytest.raises(ForgetError):
-        twin.forget([[1.0], [1.0]], [2, 2])
+        counterpart.forget([[1.0], [1.0]], [2, 2])
 
 
-def test_a_model_that_forgot_every_row_and_class_says_so(tmp_path: Path) -> None:
+def test_a_model_that_forgot_every_row_and_class_raises(tmp_path: Path) -> None:
     model = tb.GaussianNB().fit([[1.0], [2.0]], [0, 1]).forget([[1.0], [2.0]], [0, 1])
     with pytest.raises(ModelFileError, match=r"has forgotten every row.*nothing to save.*learn other rows first"):
         tb.save(model, tmp_path / "m.tb")
@@ -687,9 +687,9 @@ def test_every_estimator_and_distribution_has_a_golden_file() -> None:
 def test_pickle_and_joblib(name: str, tmp_path: Path) -> None:
     model, table, y = fitted(name)
     joblib.dump(model, tmp_path / "model.joblib")
-    for twin in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
-        assert_twins(model, twin, table)
-        assert_twins(model.copy().partial_fit(table, y), twin.partial_fit(table, y), table)
+    for counterpart in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
+        assert_twins(model, counterpart, table)
+        assert_twins(model.copy().partial_fit(table, y), counterpart.partial_fit(table, y), table)
 
 
 @pytest.mark.parametrize("name", NAMES if THOROUGH else NAMES[::5])  # skops looks at types, and takes a second
@@ -699,9 +699,9 @@ def test_skops(name: str) -> None:
     data = skops.dumps(model)
     unknown = skops.get_untrusted_types(data=data)
     assert all(kind.startswith("tallybayes.") or kind == "builtins.frozenset" for kind in unknown), unknown
-    twin = skops.loads(data, trusted=unknown)
-    assert_twins(model, twin, table)
-    assert_twins(model.copy().partial_fit(table, y), twin.partial_fit(table, y), table)
+    counterpart = skops.loads(data, trusted=unknown)
+    assert_twins(model, counterpart, table)
+    assert_twins(model.copy().partial_fit(table, y), counterpart.partial_fit(table, y), table)
 
 
 def test_a_tempered_model_under_another_prior_is_saved() -> None:
@@ -764,7 +764,7 @@ def test_a_lock_that_its_holder_takes_away_meanwhile(replaced: bool, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_semi_supervised_says_what_can_be_saved(tmp_path: Path) -> None:
+def test_semi_supervised_advises_what_can_be_saved(tmp_path: Path) -> None:
     X, y = [[0.0], [0.4], [1.0], [9.0], [9.6], [10.0]], ["low", "low", None, "high", "high", None]
     model = tb.SemiSupervised(tb.GaussianNB())
     for each in (model, model.fit(X, y)):

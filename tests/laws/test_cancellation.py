@@ -45,7 +45,7 @@ def quietly_less(plan: Any, X: Any, y: Any) -> Any:
 
 @pytest.mark.parametrize("one", [False, True])
 @pytest.mark.parametrize("name", MODELS)
-def test_lost_digits_are_said(name: str, one: bool) -> None:
+def test_lost_digits_give_a_warning(name: str, one: bool) -> None:
     X, y = rows(1e9)
     model = MODELS[name]().fit(X, y)
     assert model.one_row  # opens the compiled path, where there is one

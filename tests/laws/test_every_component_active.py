@@ -133,12 +133,17 @@ def test_same_bits_for_any_number_of_threads(learned: Any) -> None:
 def test_pickles_copies_and_files_predict_the_same_bits(learned: Any) -> None:
     model, X, y = learned
     predictions = model.predict_joint_log_proba(X)
-    twins = (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.copy(), tb.from_bytes(tb.to_bytes(model)))
-    for twin in twins:
-        np.testing.assert_array_equal(twin.predict_joint_log_proba(X), predictions)
-        np.testing.assert_array_equal(twin.leave_one_out(X[:40], y[:40]), model.leave_one_out(X[:40], y[:40]))
+    counterparts = (
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        model.copy(),
+        tb.from_bytes(tb.to_bytes(model)),
+    )
+    for counterpart in counterparts:
+        np.testing.assert_array_equal(counterpart.predict_joint_log_proba(X), predictions)
+        np.testing.assert_array_equal(counterpart.leave_one_out(X[:40], y[:40]), model.leave_one_out(X[:40], y[:40]))
     (A, a), _ = halves(X, y)
-    later = [twin.partial_fit(A, a).predict_joint_log_proba(X) for twin in twins]
+    later = [counterpart.partial_fit(A, a).predict_joint_log_proba(X) for counterpart in counterparts]
     for found in later[1:]:
         np.testing.assert_array_equal(found, later[0])
 

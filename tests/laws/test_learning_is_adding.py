@@ -143,7 +143,7 @@ def test_a_model_that_forgot_every_row_adds_nothing_and_learns_again(name: str) 
     same_answers(empty.copy().merge(whole), whole, X)
     again = empty.partial_fit(X, y)
     np.testing.assert_array_equal(again.class_count_, whole.class_count_)
-    if name.split()[0] != "BayesClassifier":  # its bins were laid out for levels whose names are forgotten
+    if name.split()[0] != "BayesClassifier":  # its bins were made for levels whose names are forgotten
         same_answers(again, whole, X)
 
 
@@ -257,8 +257,8 @@ def test_a_model_that_has_answered_is_pickled_and_copied(name: str) -> None:
     make, X, y, other = parts(name, 6, 150)
     model = make().fit(X, y)
     answers = model.predict_proba(other)  # what was compiled for it is not to be in the way
-    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.copy()):
-        np.testing.assert_array_equal(twin.predict_proba(other), answers)
+    for counterpart in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.copy()):
+        np.testing.assert_array_equal(counterpart.predict_proba(other), answers)
 
 
 @pytest.mark.parametrize("name", list(ALL))

@@ -96,7 +96,7 @@ def test_weights_and_missing_values_count_in_parts() -> None:
     same_answers(merged, whole, X)
 
 
-def test_what_cannot_be_merged_says_so() -> None:
+def test_what_cannot_be_merged_is_refused() -> None:
     a = tb.GaussianNB().fit([[1.0]], ["a"])
     with pytest.raises(MergeError, match="no model to merge"):
         tb.merge_all([])

@@ -87,7 +87,7 @@ def test_rows_that_are_not_those_that_remain_are_refused() -> None:
         model.relearn(X[:50], y[:50])
 
 
-def test_whether_forgotten_rows_took_part_is_said_as_far_as_it_is_known() -> None:
+def test_whether_forgotten_rows_took_part_is_reported_as_far_as_known() -> None:
     X, y = interactions(np.random.default_rng(0), 60)
     model = tb.NaiveBayes("gaussian").fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
     assert model.provenance_["column kinds"].forgotten is False

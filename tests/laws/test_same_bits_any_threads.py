@@ -1,4 +1,4 @@
-"""Several threads of one program teach and ask one model: no row is lost, and every answer is of some whole model."""
+"""Several threads of one program fit and query one model: no row is lost, and each prediction is of one whole model."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_no_row_is_lost_by_partial_fit_and_forget(name: str) -> None:
 
 
 def test_no_row_is_lost_where_single_rows_tables_and_questions_meet() -> None:
-    """The door for single rows has sums of its own: a question must not settle them while another row comes in."""
+    """The fast path has statistics of its own: a prediction must not settle them while another row comes in."""
     rows = dicts(THREADS * ROUNDS, 0)
     truth = ["yes" if row["n"] > 4 else "no" for row in rows]
     model = tb.NaiveBayes().fit(rows, truth)
@@ -111,10 +111,10 @@ def test_copies_and_pickles_made_meanwhile_are_whole() -> None:
     def work(i: int) -> None:
         for j in range(ROUNDS):
             model.learn_one({"w": "abc"[j % 3]}, "xyz"[(i + j) % 3])
-            for twin in (model.copy(), pickle.loads(pickle.dumps(model))):
-                (term,) = twin.fitted_.terms
-                assert sizes(term.distribution, term.statistics) == [len(twin.schema_.levels[0])]
-                twin.forget([{"w": "abc"[j % 3]}], ["xyz"[(i + j) % 3]])
+            for counterpart in (model.copy(), pickle.loads(pickle.dumps(model))):
+                (term,) = counterpart.fitted_.terms
+                assert sizes(term.distribution, term.statistics) == [len(counterpart.schema_.levels[0])]
+                counterpart.forget([{"w": "abc"[j % 3]}], ["xyz"[(i + j) % 3]])
 
     at_once(work)
     assert model.class_count_.sum() == 2 + THREADS * ROUNDS

@@ -100,7 +100,7 @@ def test_a_plan_learns_columns_in_any_order():
     assert (merge_all([one, two]).predict_proba(X) == plan.copy().partial_fit(X, Y).predict_proba(X)).all()
 
 
-def test_what_cannot_be_put_in_order_says_so():
+def test_what_cannot_be_put_in_order_is_refused():
     table = X[["sky", "wind"]]
     first, second = merged(TAN(), table, ["wind", "sky"])
     with pytest.raises(MergeError, match=r"another order.*one plan"):

@@ -85,7 +85,7 @@ def test_the_losses_are_those_of_a_model_of_the_column_alone() -> None:
         assert model.schema_.chosen[j].losses[name] == pytest.approx(loss, rel=near)
 
 
-def test_the_order_of_rows_and_twins_do_not_matter() -> None:
+def test_the_order_of_rows_and_repeated_columns_do_not_matter() -> None:
     X, y = table(500, seed=3)
     rng = np.random.default_rng(1)
     order = rng.permutation(len(y))
@@ -180,7 +180,7 @@ def test_missing_values_and_infinities() -> None:
         tb.NaiveBayes().fit(X, y)
 
 
-def test_census_is_told_well() -> None:
+def test_census_is_predicted_well() -> None:
     people, income = load_census()
     income = np.asarray(income)
     for tempered, most in ((False, 0.42), (True, 0.305)):
@@ -234,7 +234,7 @@ def test_a_smoothing_that_is_chosen_is_the_same_for_every_kind_of_table() -> Non
         np.testing.assert_allclose(tb.GaussianNB(var_smoothing="auto").fit(table, y).predict_proba(table), expected)
 
 
-def test_where_there_is_nothing_to_smooth_or_to_tell_apart() -> None:
+def test_where_there_is_nothing_to_smooth_or_one_class() -> None:
     assert tb.GaussianNB(var_smoothing="auto").fit([[1.0], [2.0]], ["a", "a"]).predict([[9.0]]).tolist() == ["a"]
     words = [{"w": "x"}, {"w": "y"}] * 3
     plain = tb.NaiveBayes().fit(words, ["a", "b"] * 3).predict_proba(words)
@@ -246,7 +246,7 @@ def test_where_there_is_nothing_to_smooth_or_to_tell_apart() -> None:
 def test_a_summary_of_many_columns_and_of_a_temperature() -> None:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(40, 60)), np.array(["a", "b"] * 20)
-    told = tb.NaiveBayes("gaussian", tempered=True).fit(X, y).summary()
-    assert "40 rows, 60 columns, 2 classes." in told
-    assert re.search(r"… and \d+ more: print\(schema_\)", told)
-    assert re.search(r"The log-likelihood counts [\d.e-]+ times \(tempered=True\)", told)
+    reported = tb.NaiveBayes("gaussian", tempered=True).fit(X, y).summary()
+    assert "40 rows, 60 columns, 2 classes." in reported
+    assert re.search(r"… and \d+ more: print\(schema_\)", reported)
+    assert re.search(r"The log-likelihood counts [\d.e-]+ times \(tempered=True\)", reported)

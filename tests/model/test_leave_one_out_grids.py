@@ -178,8 +178,10 @@ def test_classes_that_share_their_counts() -> None:
         found = model.leave_one_out(X, Y)
         assert found.shape == (60, 4)
         for i in range(0, 60, 5):
-            twin = model.copy().forget(X.iloc[[i]], Y.iloc[[i]])
-            np.testing.assert_allclose(np.exp(found[i]), twin.predict_joint_proba(X.iloc[[i]]).ravel(), atol=1e-7)
+            counterpart = model.copy().forget(X.iloc[[i]], Y.iloc[[i]])
+            np.testing.assert_allclose(
+                np.exp(found[i]), counterpart.predict_joint_proba(X.iloc[[i]]).ravel(), atol=1e-7
+            )
 
 
 @pytest.mark.parametrize("smoothing", ["laplace", "backoff"])
@@ -312,7 +314,7 @@ def test_rows_that_were_not_learned() -> None:
     X, y, _ = table(mixed, 12, False, False)
     model = tb.NaiveBayes().fit(X, y)
     before = model.predict_proba(X)
-    other = X.assign(color="never met")
+    other = X.assign(color="unseen value")
     for ask in (model.leave_one_out, model.temper):
         with pytest.raises(ForgetError, match="cannot have been learned"):
             ask(other, y)

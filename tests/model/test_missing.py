@@ -48,7 +48,7 @@ def likelihood(model: Any, X: Any) -> Any:
 @pytest.mark.parametrize("name", MAKERS)
 @settings(max_examples=10)
 @given(seed=st.integers(0, 9999), share=st.sampled_from([0.1, 0.5, 0.95]))
-def test_a_missing_value_is_a_column_never_asked(name: str, seed: int, share: float) -> None:
+def test_a_missing_value_is_a_column_that_is_not_there(name: str, seed: int, share: float) -> None:
     """The whole is the sum of its columns, each learned from and asked of the rows where it is there."""
     X, y = holes(seed, share)
     got = likelihood(MAKERS[name]().fit(X, y), X)
@@ -140,7 +140,7 @@ def test_a_column_of_nothing() -> None:
     ],
     ids=str,
 )
-def test_of_a_column_of_nothing_nothing_is_said_or_drawn(model: Any) -> None:
+def test_an_empty_column_is_neither_described_nor_drawn(model: Any) -> None:
     X = pd.DataFrame({"a": [1.0, 2.0, 9.0, 7.0], "none": [np.nan] * 4, "zero": [0.0] * 4})
     model.fit(X, [0, 0, 1, 1])
     drawn, _ = model.sample(5, random_state=0)
@@ -161,7 +161,7 @@ def test_missing_rows_are_forgotten_too() -> None:
 
 @pytest.mark.parametrize("levels", [250, 300])
 @pytest.mark.parametrize("make", [tb.TAN, tb.KDB, tb.AODE, tb.BayesClassifier])
-def test_gaps_of_numbers_beside_a_category_of_many_levels(make: Any, levels: int) -> None:
+def test_missing_numbers_beside_a_category_of_many_levels(make: Any, levels: int) -> None:
     """Codes of both are put side by side in a type that has room for either; what is missing stays missing."""
     rng = np.random.default_rng(0)
     y, f = rng.integers(2, size=12 * levels), rng.choice([1.0, 2.0, 3.0, np.nan], 12 * levels)

@@ -268,7 +268,7 @@ CLOSED = [
 
 
 @pytest.mark.parametrize(("make", "why"), CLOSED)
-def test_what_is_not_compiled_says_why(make: Any, why: str) -> None:
+def test_what_is_not_compiled_gives_the_reason(make: Any, why: str) -> None:
     model, rng = make(), np.random.default_rng(2)
     rows, y = [{"a": abs(v), "b": abs(w)} for v, w in rng.normal(size=(40, 2)).tolist()], [0, 1] * 20
     with pytest.raises(AttributeError, match="not fitted"):
@@ -282,7 +282,7 @@ def test_what_is_not_compiled_says_why(make: Any, why: str) -> None:
     same_state(model, table)
 
 
-def test_a_model_without_rows_has_no_door() -> None:
+def test_a_model_without_rows_has_no_fast_path() -> None:
     model = tb.GaussianNB().partial_fit([{"a": 1.0}], [0], classes=[0, 1]).forget([{"a": 1.0}], [0])
     assert model.one_row == "the model has no rows"
     assert model.learn_one({"a": 1.0}, 1).one_row == "compiled"
@@ -350,8 +350,10 @@ def test_codes_have_labels_once_a_dict_was_learned() -> None:
     same_state(one.learn_one({"x0": 1, "x1": 2}, 0), table.partial_fit([{"x0": 1, "x1": 2}], [0]))
 
 
-@pytest.mark.parametrize("value", ["never met", 3, 2**60, 2.5, True, np.int64(4), np.str_("never met"), b"never met"])
-def test_a_level_never_met_of_every_type(value: Any) -> None:
+@pytest.mark.parametrize(
+    "value", ["unseen value", 3, 2**60, 2.5, True, np.int64(4), np.str_("unseen value"), b"unseen value"]
+)
+def test_an_unseen_level_of_every_type(value: Any) -> None:
     for unseen in ("ignore", "other"):
         start = tb.NaiveBayes(unseen=unseen).fit([{"b": "x"}, {"b": "x"}, {"b": "y"}], [0, 0, 1])
         one, table = start.copy(), start.copy()
@@ -391,9 +393,9 @@ def test_missing_in_every_form(missing: Any, column: str) -> None:
     row = {"a": 1.5, "b": "x"}
     without = {k: v for k, v in row.items() if k != column}
     assert model.predict_proba_one({**row, column: missing}) == pytest.approx(model.predict_proba_one(without))
-    twin = model.copy().learn_one(without, 0)
+    counterpart = model.copy().learn_one(without, 0)
     model.learn_one({**row, column: missing}, 0)
-    assert model.predict_proba_one(row) == pytest.approx(twin.predict_proba_one(row))
+    assert model.predict_proba_one(row) == pytest.approx(counterpart.predict_proba_one(row))
 
 
 @pytest.mark.parametrize("y", [0, 0.0, np.int64(0), np.float64(0.0), False])
@@ -447,7 +449,7 @@ def test_a_row_of_no_weight_is_no_row() -> None:
     assert model.predict_proba_one({"a": 2.0}) == before
 
 
-def test_a_level_never_met_is_left_out_with_a_warning() -> None:
+def test_an_unseen_level_is_left_out_with_a_warning() -> None:
     model = tb.NaiveBayes().fit([{"b": "x"}, {"b": "x"}, {"b": "y"}], [0, 0, 1])
     with pytest.warns(UnseenCategoryWarning, match="'b'"):
         assert model.predict_proba_one({"b": "z"}) == pytest.approx({0: 2 / 3, 1: 1 / 3})
@@ -476,7 +478,7 @@ def test_a_copy_goes_its_own_way(how: str, name: str) -> None:
     for row, y, w in stream[:15]:
         model.learn_one(row, y, sample_weight=w)
         truth.learn_one(row, y, sample_weight=w)
-    twin = {
+    counterpart = {
         "copy": lambda: model.copy(),
         "copy.copy": lambda: copy.copy(model),
         "deepcopy": lambda: copy.deepcopy(model),
@@ -486,11 +488,11 @@ def test_a_copy_goes_its_own_way(how: str, name: str) -> None:
     for row, y, w in stream[15:]:
         model.learn_one(row, y, sample_weight=w)
     probe = stream[0][0]
-    assert twin.class_count_.tolist() == truth.class_count_.tolist()
-    assert twin.predict_proba_one(probe) == pytest.approx(truth.predict_proba_one(probe), rel=1e-12)
+    assert counterpart.class_count_.tolist() == truth.class_count_.tolist()
+    assert counterpart.predict_proba_one(probe) == pytest.approx(truth.predict_proba_one(probe), rel=1e-12)
     for row, y, w in stream[15:]:
-        twin.learn_one(row, y, sample_weight=w)
-    assert twin.predict_proba_one(probe) == pytest.approx(model.predict_proba_one(probe), rel=1e-9)
+        counterpart.learn_one(row, y, sample_weight=w)
+    assert counterpart.predict_proba_one(probe) == pytest.approx(model.predict_proba_one(probe), rel=1e-9)
 
 
 def test_rows_and_tables_take_turns() -> None:

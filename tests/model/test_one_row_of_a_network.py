@@ -73,7 +73,7 @@ def test_learning_and_forgetting_rows_is_that_of_tables(name: str, seed: int) ->
     assert fast > 12  # of 30; the others had a level that came or went
 
 
-def test_what_a_table_has_to_say_it_says() -> None:
+def test_what_a_table_warns_of_it_warns_of() -> None:
     stream = rows_of(1, 80)
     X, y = [r for r, _ in stream], [label for _, label in stream]
     model = tb.TAN().fit(X, y)

@@ -71,7 +71,7 @@ def test_a_row_asked_often_has_the_bits_of_the_table() -> None:
     assert {tuple(one.predict_proba_one({"c0": 0.3}).values()) for _ in range(150)} == {tuple(truth)}
 
 
-def test_what_a_table_has_to_say_it_says() -> None:
+def test_what_a_table_warns_of_it_warns_of() -> None:
     rows, y = [as_row([x]) for x in (1.0, 2.0, 2.0, 5.0, 6.0, 7.0)], ["a", "a", "a", "b", "b", "b"]
     model = tb.KernelNB().fit(rows, y)
     assert model.one_row == "compiled"

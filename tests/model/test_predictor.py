@@ -39,12 +39,12 @@ def test_a_predictor_is_made_once_and_answers_as_its_model(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(EVERY))
-def test_looking_says_what_answering_says(name: str) -> None:
+def test_outputs_agree_with_each_other(name: str) -> None:
     """Explanations look before they split: an error or a warning is that of a prediction."""
     model, X, y = some(name)
     predictor = model.fit(X, y).predictor_
-    told = set()
-    for value in (np.inf, -1.0, 7.0, np.nan, "never met"):
+    reported = set()
+    for value in (np.inf, -1.0, 7.0, np.nan, "unseen value"):
         for j in range(X.shape[1]):
             bad = X.astype(object)
             if hasattr(bad, "iloc"):
@@ -58,8 +58,8 @@ def test_looking_says_what_answering_says(name: str) -> None:
                 _said(predictor.check_rows, predictor, bad),
             ]
             assert said[0] == said[1]
-            told.add(said[0])
-    assert len(told) > 1  # something was refused, or warned of
+            reported.add(said[0])
+    assert len(reported) > 1  # something was refused, or warned of
 
 
 def _said(ask: Any, predictor: Any, X: Any) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def test_few_rows_of_a_matrix_are_not_read_as_a_table(name: str, monkeypatch: py
 
 
 @pytest.mark.parametrize("name", list(MATRICES))
-def test_what_is_wrong_with_few_rows_of_a_matrix_is_said_as_of_a_table(name: str) -> None:
+def test_errors_of_few_rows_of_a_matrix_are_those_of_a_table(name: str) -> None:
     X, y = matrix(60)
     model = MATRICES[name]().fit(X, y)
     infinite = X[:3].copy()
@@ -169,7 +169,7 @@ def test_a_matrix_is_read_as_a_table_where_columns_have_names_or_a_temperature_i
     np.testing.assert_allclose(hot.predict_log_proba(X[:3]), hot.predict_log_proba(X)[:3], rtol=0, atol=1e-12)
 
 
-def test_a_distribution_that_scores_in_its_own_way_inherits_no_door() -> None:
+def test_a_distribution_that_scores_in_its_own_way_inherits_no_fast_path() -> None:
     @dataclass(frozen=True)
     class Halved(tb.distributions.Gaussian):
         name = "halved"
@@ -247,7 +247,7 @@ def test_how_a_matrix_becomes_codes_is_checked(levels: Any, cuts: Any, at: Any, 
         _core.MatrixCodes(np.array(levels, dtype=np.int64), sizes, np.array(at, dtype=float), here and np.array(here))
 
 
-def test_a_door_is_for_the_codes_of_its_model() -> None:
+def test_a_fast_path_is_for_the_codes_of_its_model() -> None:
     X, y = matrix(60)
     p = tb.TAN().fit(X, y).fitted_.estimate(None).terms[0].params
     codes = _core.MatrixCodes(p.sizes + 1, None, np.empty(0), None)
@@ -272,7 +272,7 @@ def test_a_door_is_for_the_codes_of_its_model() -> None:
         lambda p, m: _core.FastMatrix.quadratic(p, m, m, np.zeros((3, 4, 4)), p[:1]),
     ],
 )
-def test_a_door_of_a_matrix_checks_its_parameters(call: Any) -> None:
+def test_a_fast_path_of_a_matrix_checks_its_parameters(call: Any) -> None:
     with pytest.raises(ValueError, match=r"must be|needed"):
         call(np.zeros(3), np.zeros((3, 4)))
 

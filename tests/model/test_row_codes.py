@@ -38,7 +38,7 @@ MODELS = {
     "average without what follows": AODE(schema={"count": "real"}, subsumption=True).fit(ROWS, LABELS),
 }
 ODD: tuple[Any, ...] = (
-    None, float("nan"), float("inf"), 1e305, 10**400, 3, -1, 2**60, True, 1.0, "red", "never met", "", b"red", [1], {},
+    None, float("nan"), float("inf"), 1e305, 10**400, 3, -1, 2**60, True, 1.0, "red", "unseen", "", b"red", [1], {},
     np.float64(0.5), np.int64(2), np.bool_(True), np.array([1.0, 2.0]), object(),
 )  # fmt: skip
 

@@ -25,7 +25,7 @@ EVERY = {**ESTIMATORS, **LEARNED}
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def twins(n: int = 200, copies: int = 4) -> tuple[Any, Any]:
+def counterparts(n: int = 200, copies: int = 4) -> tuple[Any, Any]:
     """Columns that say the same: naive Bayes counts them one by one."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, n)
@@ -58,7 +58,7 @@ def test_the_best_temperature_is_the_best_of_a_grid(seed: int, size: float, K: i
     assert found <= loss(prior, L, y, w, 1.0)
 
 
-def test_rows_that_say_nothing_of_it() -> None:
+def test_rows_that_do_not_inform_about_it() -> None:
     prior, y, w = np.log(np.full((3, 2), 0.5)), np.array([0, 1, 0]), np.ones(3)
     assert temperature.best_temperature(prior, np.zeros((3, 2)), y, w) == 1
     assert temperature.best_temperature(prior, np.full((3, 2), np.nan), y, w) == 1
@@ -131,8 +131,8 @@ def test_every_answer_is_under_the_temperature(name: str) -> None:
     assert not hasattr(plain, "temperature_")
 
 
-def test_columns_that_say_the_same_count_as_one() -> None:
-    X, y = twins()
+def test_redundant_columns_count_as_one() -> None:
+    X, y = counterparts()
     one, four = tb.GaussianNB(tempered=True).fit(X[:, :1], y), tb.GaussianNB(tempered=True).fit(X, y)
     assert one.temperature_ == pytest.approx(1.0, abs=0.15)
     assert four.temperature_ == pytest.approx(0.25, abs=0.05)
@@ -159,7 +159,7 @@ def test_linear_and_quadratic_forms() -> None:
 
 
 def test_one_row_at_a_time() -> None:
-    X, y = twins()
+    X, y = counterparts()
     rows = [dict(zip("pqrs", row, strict=True)) for row in X.tolist()]
     model = tb.NaiveBayes(tempered=True).fit(rows, y)
     for _ in range(2):
@@ -175,7 +175,7 @@ def test_one_row_at_a_time() -> None:
         fresh.learn_one(row, label)
     assert fresh.temperature_ == 1  # one row chose it
     assert not hasattr(fresh, "loo_log_proba_")
-    model.temper(rows, y)  # closes the door: what it learns next is not in these numbers
+    model.temper(rows, y)  # closes the fast path: what it learns next is not in these numbers
     model.learn_one(rows[2], y[2])
     assert not hasattr(model, "loo_log_proba_")
 
@@ -191,7 +191,7 @@ def test_a_row_that_every_class_rules_out_has_the_prior() -> None:
 
 
 def test_it_stays_while_rows_come_and_go() -> None:
-    X, y = twins()
+    X, y = counterparts()
     for change in (
         lambda m: m.partial_fit(X[100:], y[100:]),
         lambda m: m.forget(X[:10], y[:10]),
@@ -212,13 +212,13 @@ def test_it_stays_while_rows_come_and_go() -> None:
 
 
 def test_the_first_rows_of_a_stream_choose_it() -> None:
-    X, y = twins()
+    X, y = counterparts()
     model = tb.GaussianNB(tempered=True).partial_fit(X[:90], y[:90])
     assert model.temperature_ == tb.GaussianNB(tempered=True).fit(X[:90], y[:90]).temperature_
 
 
 def test_copies_priors_and_pickles() -> None:
-    X, y = twins()
+    X, y = counterparts()
     model = tb.GaussianNB(tempered=True).fit(X, y)
     other = model.with_prior("uniform")
     assert other.temperature_ == model.temperature_
@@ -227,8 +227,8 @@ def test_copies_priors_and_pickles() -> None:
     shifted = model.adapt_prior(X[y != "a"])
     assert shifted.model.temperature_ == model.temperature_
     assert shifted.prior[0] < 0.2
-    twin = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(twin.predict_proba(X), model.predict_proba(X))
+    counterpart = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(counterpart.predict_proba(X), model.predict_proba(X))
     assert not hasattr(clone(model), "temperature_")
 
 
@@ -239,16 +239,16 @@ def test_a_file_keeps_the_temperature(name: str, tmp_path: Path) -> None:
     X, y = data(rng, 45), labels(rng, 45)
     model = make().set_params(tempered=True).fit(X, y)
     tb.save(model, tmp_path / "m.tb")
-    twin = tb.load(tmp_path / "m.tb")
-    assert twin.temperature_ == model.temperature_
-    assert twin.tempered is True
-    np.testing.assert_array_equal(twin.predict_proba(X), model.predict_proba(X))
-    assert not hasattr(twin, "loo_log_proba_")  # of rows, not of the model
+    counterpart = tb.load(tmp_path / "m.tb")
+    assert counterpart.temperature_ == model.temperature_
+    assert counterpart.tempered is True
+    np.testing.assert_array_equal(counterpart.predict_proba(X), model.predict_proba(X))
+    assert not hasattr(counterpart, "loo_log_proba_")  # of rows, not of the model
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, 1e9, float("nan"), "hot"])
 def test_a_file_with_a_temperature_that_is_none(bad: Any, tmp_path: Path) -> None:
-    X, y = twins(30)
+    X, y = counterparts(30)
     model = tb.GaussianNB(tempered=True).fit(X, y)
     model.temperature_ = bad
     with pytest.raises(ModelFileError, match="temperature"):
@@ -256,7 +256,7 @@ def test_a_file_with_a_temperature_that_is_none(bad: Any, tmp_path: Path) -> Non
 
 
 def test_rows_without_labels() -> None:
-    X, y = twins()
+    X, y = counterparts()
     some = np.where(np.arange(len(y)) % 2 == 0, y.astype(object), None)
     plain = tb.SemiSupervised(tb.GaussianNB(), max_iter=20).fit(X, some)
     model = tb.SemiSupervised(tb.GaussianNB(tempered=True), max_iter=20).fit(X, some)
@@ -267,7 +267,7 @@ def test_rows_without_labels() -> None:
 
 
 def test_several_outputs() -> None:
-    X, y = twins(60)
+    X, y = counterparts(60)
     Y = np.column_stack([y, np.where(X[:, 0] > 1, "high", "low")])
     model = tb.BayesNetwork(targets=["t", "u"], tempered=True).fit(X, Y)
     assert model.loo_log_proba_.shape == (60, 6)
@@ -279,7 +279,7 @@ def test_a_nomogram_adds_up_under_the_temperature() -> None:
     pytest.importorskip("matplotlib")
     from tallybayes.plots.scales import make_scales
 
-    X, y = twins(100, 2)
+    X, y = counterparts(100, 2)
     model = tb.NaiveBayes(tempered=True).fit(X, y)
     made, start = make_scales(model, 0, 2, None, {"x0": X[0, 0], "x1": X[0, 1]})
     joint = model.predict_joint_log_proba(X[:1])[0]
@@ -288,13 +288,13 @@ def test_a_nomogram_adds_up_under_the_temperature() -> None:
 
 @pytest.mark.parametrize("bad", ["yes", 1, None])
 def test_it_is_true_or_false(bad: Any) -> None:
-    X, y = twins(30)
+    X, y = counterparts(30)
     for make in {type(make()) for make, _ in EVERY.values()}:
         with pytest.raises(OptionError, match="tempered must be True or False"):
             make(tempered=bad).fit(np.abs(X), y)
 
 
-def test_what_only_a_temperature_brings_is_told() -> None:
+def test_attributes_of_a_temperature_explain_what_to_turn_on() -> None:
     X, y = load_iris(return_X_y=True)
     model = tb.GaussianNB().fit(X, y)
     for name in ("loo_log_proba_", "loo_score_", "temperature_"):

@@ -25,7 +25,7 @@ def started_with(number: str | None) -> int:
 
 
 @pytest.mark.parametrize(("number", "threads"), [("1", 1), ("3", 3), ("7,2", 7), (" 2 ", 2)])
-def test_the_environment_says_how_many(number: str, threads: int) -> None:
+def test_the_environment_sets_how_many(number: str, threads: int) -> None:
     assert started_with(number) == threads
 
 

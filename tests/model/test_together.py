@@ -53,13 +53,13 @@ def test_lines_sum_to_the_log_odds(seed: int, effort: str, classes: int, gaps: b
 
 def test_it_is_the_same_for_all_whole_rows_and_the_columns_have_none_of_it(model: Any) -> None:
     X, _ = rows(50, 1)
-    told = model.explain(X).log_likelihood
-    assert np.ptp(told[:, 3], axis=0).max() < 1e-5
+    reported = model.explain(X).log_likelihood
+    assert np.ptp(reported[:, 3], axis=0).max() < 1e-5
     p, ensemble = model.predictor_.fitted.terms[0].params, model._ensemble()
     trees = ensemble.child < 0
     shares = p.class_weight / p.class_weight.sum()
     expected = p.biases + p.chain_weights[trees].sum() * np.log(shares) + p.weights[-1] * p.gaussian.constant
-    np.testing.assert_allclose(told[0, 3], expected, atol=0.01)
+    np.testing.assert_allclose(reported[0, 3], expected, atol=0.01)
     empty = model.explain(X[:1].assign(size=np.nan, age=np.nan, color=None)).log_likelihood
     np.testing.assert_array_equal(empty, 0.0)
 
@@ -84,8 +84,8 @@ def test_every_face_shows_it(model: Any, tmp_path: Path) -> None:
     assert NAME in [label.get_text() for label in display.plot().ax_.get_yticklabels()]
     model.save(tmp_path / "a.tally")
     X.to_csv(tmp_path / "x.csv", index=False)
-    told = json.loads(run("explain", tmp_path / "a.tally", tmp_path / "x.csv", "--json").stdout)
-    assert {line["feature"] for line in told} == {"(prior)", "size", "age", "color", NAME}
+    reported = json.loads(run("explain", tmp_path / "a.tally", tmp_path / "x.csv", "--json").stdout)
+    assert {line["feature"] for line in reported} == {"(prior)", "size", "age", "color", NAME}
 
 
 def test_words_of_texts_stand_beside_it() -> None:

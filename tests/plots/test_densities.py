@@ -124,7 +124,7 @@ class Joint(LogisticRegression):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_another_classifier_tells_its_prior_its_classes_and_where_its_rows_lie(kind: Any) -> None:
+def test_another_classifier_shows_its_prior_its_classes_and_its_rows(kind: Any) -> None:
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
     with pytest.raises(OptionError, match="Joint does not tell its prior"):
         kind.from_estimator(Joint(max_iter=500).fit(frame, NAMES), frame)
@@ -154,7 +154,7 @@ def test_the_mixture_is_one_hill_in_the_colours_of_the_likeliest_classes() -> No
         (tb.NaiveBayes(), pd.DataFrame({"n": X[:, 0], "c": np.where(y > 0, "u", "v")}), {}, "'c' has levels"),
     ],
 )
-def test_what_has_no_density_says_why(kind: Any, model: Any, table: Any, options: Any, says: str) -> None:
+def test_what_has_no_density_gives_the_reason(kind: Any, model: Any, table: Any, options: Any, says: str) -> None:
     fitted = model if model is QDA else model.fit(table, NAMES)
     with pytest.raises(OptionError, match=says):
         kind.from_estimator(fitted, table, NAMES, **options)
@@ -166,7 +166,7 @@ def test_bad_shares(shares: Any) -> None:
         DensityContourDisplay.from_estimator(QDA, X, features=(0, 1), shares=shares)
 
 
-def test_a_class_too_narrow_for_the_grid_is_told() -> None:
+def test_a_class_too_narrow_for_the_grid_is_noted() -> None:
     table = X[:, :2].copy()
     table[y == 0, 0] = 5.0
     model = tb.GaussianNB(var_smoothing=1e-12).fit(table, NAMES)
@@ -177,7 +177,7 @@ def test_a_class_too_narrow_for_the_grid_is_told() -> None:
         assert any("not seen: setosa" in t for t in texts)
 
 
-def test_a_high_peak_is_cut_and_told() -> None:
+def test_a_high_peak_is_cut_and_noted() -> None:
     rng = np.random.default_rng(0)
     target = np.repeat(["wide", "broad", "sharp"], 100)
     table = rng.normal(size=(300, 2)) * np.repeat([1.0, 1.2, 0.15], 100)[:, None]
@@ -206,7 +206,7 @@ def test_surfaces_stand_in_the_axes_given() -> None:
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("classes", [1, 2, 6])
-def test_one_class_two_and_six_with_gaps_and_long_names(kind: Any, classes: int) -> None:
+def test_one_class_two_and_six_with_missing_values_and_long_names(kind: Any, classes: int) -> None:
     rng = np.random.default_rng(0)
     codes = np.arange(240) % classes
     table = rng.normal(size=(240, 2)) + 3 * np.column_stack([np.cos(codes), np.sin(codes)])

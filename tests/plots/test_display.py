@@ -133,7 +133,7 @@ def test_not_fitted_and_not_a_model(name: str) -> None:
             source(tb.NaiveBayes())
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     made = PICTURES["network"]()
     monkeypatch.setattr(
         display, "find_spec", lambda name: None if name == "matplotlib" else importlib.util.find_spec(name)
@@ -260,7 +260,7 @@ def test_one_warning_names_a_font_if_none_has_the_letters(monkeypatch: pytest.Mo
     text_fitting._warn_once.cache_clear()
 
 
-def test_classes_are_never_told_by_colour_alone() -> None:
+def test_classes_are_never_marked_by_colour_alone() -> None:
     looks = [(style.marker(k), str(style.dashes(k))) for k in range(10)]
     assert len(set(looks)) == 10
     assert len({style.colour(k) for k in range(10)}) == 10

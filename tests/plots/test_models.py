@@ -288,7 +288,7 @@ def test_the_title_stays_in_its_place_and_keeps_the_probability(layout: Any, sid
     assert "against not ripe" in said
 
 
-def test_what_rounds_to_one_is_not_said_to_be_certain() -> None:
+def test_what_rounds_to_one_is_not_shown_as_certain() -> None:
     assert [chance(p) for p in (0.5, 1e-5, 1 - 1e-5, 1.0)] == ["50.0%", "1e-05", "1 − 1e-05", "almost 1"]
 
 

@@ -64,7 +64,7 @@ def test_a_network_shows_its_graph_with_mutual_information() -> None:
         assert len(found) >= 2
 
 
-def test_models_without_one_graph_say_so() -> None:
+def test_models_without_one_graph_are_refused() -> None:
     rows, ripe = load_watermelon()
     words = [{k: v for k, v in row.items() if isinstance(v, str)} for row in rows]
     with pytest.raises(OptionError, match="averages"):
@@ -175,7 +175,7 @@ def tree(d: int) -> tuple[dict[str, list[str]], dict[tuple[str, str], float]]:
     return parents, {(above[0], child): 1 / i for i, (child, above) in enumerate(parents.items()) if above}
 
 
-def test_of_a_large_graph_the_strongest_arrows_are_drawn_and_the_rest_is_told() -> None:
+def test_of_a_large_graph_the_strongest_arrows_are_drawn_and_the_rest_is_noted() -> None:
     parents, weights = tree(100)
     made = NetworkDisplay.from_graph(parents, weights=weights)
     names = list(parents)

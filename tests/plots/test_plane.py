@@ -206,7 +206,7 @@ def test_bad_priors_and_losses(options: dict[str, Any], says: str) -> None:
         BoundaryShiftDisplay.from_estimator(model, X, NAMES, features=(0, 1), grid=5, **options)
 
 
-def test_other_classifiers_are_told_what_they_cannot() -> None:
+def test_other_classifiers_are_refused_what_they_lack() -> None:
     model = LogisticRegression(max_iter=1000).fit(X, NAMES)
     with pytest.raises(OptionError, match="rest='typical'"):
         DecisionBoundaryDisplay.from_estimator(model, X, features=(0, 1))

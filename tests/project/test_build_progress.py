@@ -11,12 +11,12 @@ import pytest
 PROGRESS = Path(__file__).parents[2] / "tools" / "progress.py"
 
 
-def told(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
+def reported(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(PROGRESS), str(tmp_path / "new" / "log"), sys.executable, "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_steps_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
+def test_steps_are_shown_and_the_rest_is_kept(tmp_path: Path) -> None:
     said = [
         "Collecting numpy>=1.26",
         "  Downloading numpy-2.0-cp311.whl (18 MB)",
@@ -26,7 +26,7 @@ def test_steps_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
         "WARNING: mind this",
         "Installing collected packages: numpy, scipy",
     ]
-    ran = told(tmp_path, f"print(*{said!r}, sep='\\n')")
+    ran = reported(tmp_path, f"print(*{said!r}, sep='\\n')")
     assert ran.returncode == 0
     lines = ran.stdout.splitlines()
     assert lines[:4] == ["  asking for what is needed", "  fetching numpy", "  preparing", "  compiling 1 of 40"]
@@ -39,7 +39,7 @@ def test_steps_are_told_and_the_rest_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [1, 3])
 def test_a_failure_is_shown(tmp_path: Path, status: int) -> None:
-    ran = told(tmp_path, f"import sys; print('x.cpp:3: error: no such thing', flush=True); sys.exit({status})")
+    ran = reported(tmp_path, f"import sys; print('x.cpp:3: error: no such thing', flush=True); sys.exit({status})")
     assert ran.returncode == status
     assert "x.cpp:3: error: no such thing" in ran.stderr
     assert "That failed" in ran.stderr

@@ -137,7 +137,7 @@ def test_there_are_pages_to_run() -> None:
     assert all(BLOCK.search(p.read_text(encoding="utf-8")) for p in PAGES if p.name not in without)
 
 
-def test_commands_of_a_page_answer_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_a_page_print_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines after `$ ` in console blocks, in order, in a folder with watermelon.csv and the files that it shows."""
     text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     shutil.copy(ROOT / "src" / "tallybayes" / "datasets" / "watermelon.csv", tmp_path)
@@ -193,7 +193,7 @@ def test_every_public_name_has_a_page() -> None:
     assert [name for name in ours if f'"{name}"' not in text] == []
 
 
-def test_every_error_says_what_to_do() -> None:
+def test_every_error_advises_what_to_do() -> None:
     """The table of errors and warnings that the site has is made of their docstrings."""
     table = script("inventory").errors()
     rows = [line.split(" | ") for line in table.splitlines()[2:]]

@@ -136,7 +136,7 @@ def test_no_public_method_is_without_a_word() -> None:
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_an_inherited_docstring_tells_the_same_arguments(name: str) -> None:
+def test_an_inherited_docstring_lists_the_same_arguments(name: str) -> None:
     cls = CLASSES[name]
     methods = [member for member, what in members(cls) if inspect.isfunction(what)]
     assert [m for m in methods if arguments(cls, m) != arguments(teller(cls, m), m)] == []

@@ -1,4 +1,4 @@
-"""tools/lines.py: which lines ran is told of the processes that wrote it to the end."""
+"""tools/lines.py: which lines ran is reported of the processes that wrote it to the end."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_hooks_before_a_commit_run_what_lint_runs() -> None:
     assert tools == set(re.findall(r"\.venv/bin/([\w-]+)", hooks))
 
 
-def test_the_changelog_tells_of_this_version() -> None:
+def test_the_changelog_has_this_version() -> None:
     releases = _releases()
     assert releases[0] == ("Unreleased", "")  # what comes next is written there
     last, this = (tuple(int(k) for k in v.split(".")[:3]) for v in (releases[1][0], tb.__version__))

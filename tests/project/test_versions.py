@@ -74,7 +74,7 @@ NEEDS = {
 
 
 @pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="only Linux tells there what a processor has")
-def test_what_the_processor_has_is_what_the_system_says() -> None:
+def test_what_the_processor_has_is_what_the_system_reports() -> None:
     said = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     flags = set(said[1].split()) if said else set()
     compiled, supported, _, _ = _core.isa_choice()

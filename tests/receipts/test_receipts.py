@@ -43,7 +43,7 @@ def model():
     return NaiveBayes("gaussian").fit([*ROWS, ROW], [*RIPE, "no"])
 
 
-def test_a_receipt_says_what_holds(model):
+def test_a_receipt_states_what_holds(model):
     other = model.copy().forget([ROW], ["no"])
     before = fingerprint(model)
     receipt = model.forget([ROW], ["no"], receipt=True)
@@ -198,7 +198,7 @@ def test_residue_is_found_where_there_is_some():
 
 @pytest.mark.parametrize("memory", ["rows", "sample"])
 def test_values_of_rows_that_the_model_keeps_are_shared_not_found(memory):
-    """Kept rows are compressed in the file: words that remaining rows have stand in it by chance, or do not."""
+    """The rows are compressed in the file: words that remaining rows have stand in it by chance, or do not."""
     note = ["the quick brown fox jumps over dogs", "every lazy day in summer", "Quick thinking saves the summer"]
     rows = [{"note": note[i % 3], "pay": 1000.125 + i % 5, "job": "clerk"} for i in range(60)]
     rows[7] = {"note": "quick secretword summer", "pay": 98765.4321, "job": "lighthouse keeper"}

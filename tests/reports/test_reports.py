@@ -105,7 +105,7 @@ def test_redundant_columns_missing_values_and_levels() -> None:
     assert "a (67%), b (33%)" in said
 
 
-def test_thresholds_count_what_they_say() -> None:
+def test_thresholds_count_what_their_names_mean() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 1)), rng.integers(0, 2, 80)
     model = tb.GaussianNB().fit(X, y)
@@ -121,7 +121,7 @@ def test_thresholds_count_what_they_say() -> None:
     assert grid[round(t * 100)] == min(grid)
 
 
-def test_what_cannot_be_asked_in_the_page_is_said() -> None:
+def test_what_the_page_cannot_predict_is_noted() -> None:
     model = tb.NaiveBayes().fit([{"a": b"x"}, {"a": b"y"}], [0, 1])
     for html in (page(model), report(model).html):
         assert "This page cannot compute predictions: Column &#x27;a&#x27; has the label" in html
@@ -173,7 +173,7 @@ def test_the_baseline_is_left_out_where_a_part_has_one_class() -> None:
     assert "left out: a part of the rows has one class only" in text_of(report(tb.GaussianNB().fit(X, y), X, y).html)
 
 
-def test_a_model_too_large_for_a_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_too_large_for_a_page_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tallybayes.reports.whatif.MOST_BYTES", 1_000)
     X = pd.DataFrame({"a": [f"a level with a long name, the {i}th" for i in range(10_000)] * 2})
     model = tb.NaiveBayes(schema={"a": "categorical"}).fit(X, np.arange(20_000) % 2)
@@ -225,7 +225,7 @@ def test_long_texts_do_not_make_a_long_report() -> None:
     assert "cannot compute predictions" not in found.html
 
 
-def test_columns_that_tell_the_same_and_those_that_only_vary() -> None:
+def test_redundant_columns_and_those_that_only_vary() -> None:
     """Measurements are all different: that any two of them are one to one says nothing."""
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, 60))
@@ -300,7 +300,7 @@ def test_the_verdict() -> None:
     assert "Independence given the class" in text_of(report(tb.NaiveBayes().fit(X, y), X[:300], y[:300]).html)
 
 
-def test_a_model_that_loses_is_told_so() -> None:
+def test_a_model_that_loses_has_that_verdict() -> None:
     X, y = credit(200)
     model = tb.NaiveBayes().fit(X, np.where(y == "good", "bad", "good"))  # everything the wrong way round
     said = text_of(report(model, X[:120], y[:120]).html)
@@ -452,7 +452,7 @@ def test_numbers_and_levels_as_people_write_them() -> None:
     y = list("ab") * 25
     model = tb.NaiveBayes(schema={"note": "categorical"}).fit(X, y)
     judged = predicted_rows.judge(model, X, y)
-    assert len(set(slices.grouped(judged, 0)[1])) == 6  # five intervals that can be told apart, and missing
+    assert len(set(slices.grouped(judged, 0)[1])) == 6  # five intervals that can be distinguished, and missing
     assert slices.grouped(judged, 1)[1][:2] == ["(empty)", "late"]
 
 

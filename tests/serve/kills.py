@@ -22,7 +22,7 @@ CLIENTS = 4
 
 
 class Client(threading.Thread):
-    """Sends examples until told to stop; what was not answered is sent again, with the same id."""
+    """Sends examples until it has to stop; what was not answered is sent again, with the same id."""
 
     def __init__(self, number: int, where: list[Running]) -> None:
         super().__init__(daemon=True)
@@ -62,7 +62,7 @@ class Client(threading.Thread):
         self.gone.add(name)
 
     def _insist(self, path: str, body: Any) -> Any:
-        """The answer, from whichever process gives one; None after being told to stop."""
+        """The answer, from whichever process gives one; None once it has to stop."""
         first = True
         while True:
             try:

@@ -77,7 +77,7 @@ def test_no_file_is_served(running: Running, path: bytes) -> None:
     assert b"root:" not in said
 
 
-def test_what_is_said_again_is_no_page(running: Running) -> None:
+def test_what_is_echoed_is_no_page(running: Running) -> None:
     """Each text that a refusal repeats comes as JSON, which a browser does not take for anything else."""
     answers = [
         running.ask("/predict", {"row": {SCRIPT: 1}}),

@@ -245,7 +245,7 @@ def held_up(app: Any) -> Iterator[Any]:
 
 
 def test_many_examples_that_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than a group holds are several groups; more than may wait are told to come again; who left is forgotten."""
+    """More than a group holds are several groups; more than may wait are asked to come again; who left is forgotten."""
     monkeypatch.setattr(learner, "MOST_TOGETHER", 2)
     monkeypatch.setattr(learner, "MOST_WAITING", 6)
 
@@ -327,7 +327,7 @@ def test_a_receipt_over_http_is_of_the_model_file(tmp_path: Path) -> None:
         Settings(str(path), sign=str(pem))
 
 
-def test_a_request_to_forget_is_told_its_fields() -> None:
+def test_a_wrong_request_to_forget_names_its_fields() -> None:
     with pytest.raises(HttpError, match=r"unknown field `id`\. The fields are ids, subject, receipt, receipt_key\."):
         BodyReader(Forget).read(b'{"id": "a"}')
 

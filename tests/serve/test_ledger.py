@@ -271,7 +271,7 @@ def test_a_kill_between_any_two_statements_loses_nothing(
         shutil.rmtree(folder)
 
 
-def test_a_store_that_is_damaged_is_told(path: Path) -> None:
+def test_a_store_that_is_damaged_is_reported(path: Path) -> None:
     found = opened(path)
     learn(found, example(0))
     found.close()

@@ -124,7 +124,7 @@ def test_what_is_left_out_is_missing(app: Any, path: Path) -> None:
     ]
 
 
-def test_a_category_never_met_is_told_beside_the_answer(app: Any) -> None:
+def test_an_unseen_category_is_named_beside_the_prediction(app: Any) -> None:
     for body in ({"row": {"color": "blue"}}, {"rows": [{"color": "blue"}]}, {"columns": {"color": ["blue"]}}):
         (note,) = ask(app, "/predict", body).json["notes"]
         assert note == (
@@ -343,7 +343,7 @@ def test_a_mistake_of_ours_leaves_no_traceback(
     assert number in caplog.text
 
 
-def test_too_little_memory_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_memory_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PredictionRoutes, "_predicted", lambda *_: bytearray(1 << 62))
     got = ask(application(Settings(str(path))), "/predict", {"row": {}})
     assert got.status == 503
@@ -421,7 +421,7 @@ def test_texts_in_every_form(tmp_path: Path) -> None:
         ("/examples", None, 404, "started without --learn"),
     ],
 )
-def test_a_refusal_says_what_goes_there(app: Any, asked: str, body: Any, status: int, said: str) -> None:
+def test_a_refusal_names_what_goes_there(app: Any, asked: str, body: Any, status: int, said: str) -> None:
     got = ask(app, asked, body)
     assert got.status == status
     assert said in got.json["detail"]
@@ -470,7 +470,7 @@ def test_a_decision_has_its_notes_too(app: Any) -> None:
     assert "'color'" in note
 
 
-def test_evidence_beyond_all_numbers_is_said_in_words(tmp_path: Path) -> None:
+def test_evidence_beyond_all_numbers_is_written_in_words(tmp_path: Path) -> None:
     """A level that a class never had rules it out; JSON has no infinity."""
     rows = [{"sky": "clear"}, {"sky": "clear"}, {"sky": "grey"}, {"sky": "clear"}]
     tb.save(tb.NaiveBayes(alpha=0).fit(rows, ["sail", "sail", "stay", "stay"]), tmp_path / "m")
@@ -481,7 +481,7 @@ def test_evidence_beyond_all_numbers_is_said_in_words(tmp_path: Path) -> None:
     assert said["evidence"][0]["contribution"] == ["-Infinity", "Infinity"]
 
 
-def test_a_date_that_is_none_is_told_as_in_python(tmp_path: Path) -> None:
+def test_a_date_that_is_none_is_refused_as_in_python(tmp_path: Path) -> None:
     days = [{"day": f"2024-0{1 + i % 9}-{10 + i}", "n": float(i)} for i in range(12)]
     model = tb.NaiveBayes(schema={"day": "date"}).fit(days, ["a", "b"] * 6)
     tb.save(model, tmp_path / "m")
@@ -498,18 +498,18 @@ def test_who_has_left_is_not_answered(path: Path) -> None:
     app = application(Settings(str(path)))
     begun = {"type": "http.request", "body": b"{", "more_body": True}
     for messages in ([{"type": "http.disconnect"}], [begun, {"type": "http.disconnect"}]):
-        assert told(app, messages) == []
+        assert reported(app, messages) == []
     assert b'status="200"' not in ask(app, "/metrics").body
 
 
 def test_a_body_in_parts(path: Path) -> None:
     body = json.dumps({"row": ROWS[0]}).encode()
     parts = [{"type": "http.request", "body": body[i : i + 10], "more_body": True} for i in range(0, len(body), 10)]
-    start, content = told(application(Settings(str(path))), [*parts, {"type": "http.request", "body": b""}])
+    start, content = reported(application(Settings(str(path))), [*parts, {"type": "http.request", "body": b""}])
     assert start["status"] == 200
     assert json.loads(content["body"])["prediction"] == "yes"
     small = application(Settings(str(path), limits=Limits(body=25)))
-    start, _ = told(small, parts)
+    start, _ = reported(small, parts)
     assert start["status"] == 413
 
 
@@ -521,7 +521,7 @@ def test_lengths_that_are_none(path: Path) -> None:
     assert ask(app, "/predict", {"row": {}}, content_length="201").status == 413
 
 
-def told(app: Any, messages: list[Any]) -> list[Any]:
+def reported(app: Any, messages: list[Any]) -> list[Any]:
     """What is sent for a question whose body comes in these messages."""
     sent: list[Any] = []
 
@@ -626,7 +626,7 @@ def test_files_of_tokens_of_every_editor(path: Path, tmp_path: Path, text: str) 
     assert ask(app, "/model").status == 401
 
 
-def test_the_document_says_what_tokens_and_examples_need(path: Path, tmp_path: Path) -> None:
+def test_the_document_describes_what_tokens_and_examples_need(path: Path, tmp_path: Path) -> None:
     (tmp_path / "tokens").write_text(f"read {'r' * 20}\n")
     app = application(Settings(str(path), token_file=str(tmp_path / "tokens")))
     found = ask(app, "/openapi.json", authorization=f"Bearer {'r' * 20}").json
@@ -647,7 +647,7 @@ def test_a_row_of_very_many_columns_is_described_in_general(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("package", ["msgspec", "starlette", "pyarrow"])
-def test_a_service_without_its_packages_says_which_extra_has_them(
+def test_a_service_without_its_packages_names_the_extra(
     package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tb.save(tb.NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]), tmp_path / "m.tb")

@@ -164,7 +164,7 @@ def test_connections_that_end_with_the_answer(running: Running) -> None:
 
 
 def test_short_requests_are_refused_as_long_ones_are(running: Running) -> None:
-    def told(head: bytes, body: bytes) -> tuple[bytes, bytes]:
+    def reported(head: bytes, body: bytes) -> tuple[bytes, bytes]:
         short = raw(running, head + f"Content-Length: {len(body)}\r\n\r\n".encode() + body + END)
         chunk = f"{len(body):x}\r\n".encode() + body + b"\r\n" if body else b""
         long = raw(running, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk + b"0\r\n\r\n" + END)
@@ -184,7 +184,7 @@ def test_short_requests_are_refused_as_long_ones_are(running: Running) -> None:
         (POST.replace(b"/predict", b"/model"), ONE),
         (POST.replace(b"/predict", b"/nothing"), ONE),
     ):
-        short, long = told(head, body)
+        short, long = reported(head, body)
         assert short == long
         assert b"HTTP/1.1 4" in short
 
@@ -328,7 +328,7 @@ def test_tokens(tmp_path: Path) -> None:
         assert running.ask("/model", authorization=f"Bearer {READ}", host="any.name").status == 200
         head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
         with socket.create_connection(("127.0.0.1", running.port), timeout=20) as s:
-            s.sendall(head)  # who may not ask is told so before a long body is waited for
+            s.sendall(head)  # who may not ask is refused before a long body is waited for
             assert s.recv(65536).startswith(b"HTTP/1.1 401")
         running.stop()
         assert READ not in "".join(running.said)
@@ -343,14 +343,14 @@ def test_tokens(tmp_path: Path) -> None:
         (["--workers", "0"], "greater than or equal to 1"),
     ],
 )
-def test_what_cannot_be_served_is_told_in_one_line(tmp_path: Path, options: list[str], said: str) -> None:
+def test_what_cannot_be_served_is_refused_in_one_line(tmp_path: Path, options: list[str], said: str) -> None:
     with pytest.raises(AssertionError, match=said) as e:
         begin(melons(tmp_path), *options)
     assert str(e.value).count("\n") == 1
     assert "Traceback" not in str(e.value)
 
 
-def test_whoever_is_reached_by_all_is_told(tmp_path: Path) -> None:
+def test_a_service_that_all_can_reach_gives_a_warning(tmp_path: Path) -> None:
     with serving(melons(tmp_path), "--host", "0.0.0.0") as running:
         assert running.stop() == 0
     assert "whoever reaches 0.0.0.0 may ask: there is no --token-file." in "".join(running.said)

@@ -32,7 +32,7 @@ def table(n: int = 900, levels: int = 400, seed: int = 0) -> tuple[pd.DataFrame,
 
 
 def by_counting(X: Any, y: Any, asked: Any) -> Any:
-    """(rows, 2): log P(wide | class) with Laplace's correction, 0 for what is missing or was never met."""
+    """(rows, 2): log P(wide | class) with Laplace's smoothing, 0 for what is missing or unseen."""
     known = set(X["wide"].dropna())
     out = np.zeros((len(asked), 2))
     for i, v in enumerate(asked["wide"]):
@@ -76,7 +76,7 @@ def test_it_is_the_network_of_the_others_and_a_naive_factor(make: Any, smoothing
     X, y = table()
     X.loc[3:9, "wide"] = None
     asked, _ = table(60, 50, seed=1)
-    asked.loc[5, "wide"], asked.loc[6, "wide"], asked.loc[7, "a"] = None, "never met", None
+    asked.loc[5, "wide"], asked.loc[6, "wide"], asked.loc[7, "a"] = None, "unseen value", None
     model = make(smoothing=smoothing).fit(X, y)
     assert apart_of(model) == ["wide"]
     assert "by itself" in str(model.schema_)
@@ -111,7 +111,7 @@ def test_learning_is_adding(make: Any) -> None:
     assert apart_of(turned) == apart_of(weighed) == apart_of(both) == ["wide"]
 
 
-def test_models_that_settled_differently_do_not_merge_and_say_what_to_do() -> None:
+def test_models_that_settled_differently_do_not_merge_and_advise_what_to_do() -> None:
     X, y = table()
     few, z = table(300, 200, seed=2)
     first, second = AODE().fit(X, y), AODE().fit(few, z)
@@ -177,7 +177,7 @@ def test_it_is_saved_and_left_out_and_drawn(make: Any) -> None:
     assert set(drawn["wide"]) <= set(X["wide"])
 
 
-def test_what_the_graphs_say() -> None:
+def test_what_the_graphs_contain() -> None:
     X, y = table()
     for make in (TAN, SPODE, KDB):
         graph = make().fit(X, y).graph_

@@ -143,7 +143,7 @@ def test_back_off_is_stronger_where_cells_are_empty() -> None:
     y = rng.integers(0, 2, 4000)
     model = tb.BayesNetwork("x0 -> x1, x0 -> x2", schema="categorical").fit(X, y)
     a = strengths_of(model)
-    assert a[1][0] <= 16  # what depends is believed
+    assert a[1][0] <= 16  # what depends is kept
     assert a[2][0] >= 256  # what does not is not
 
 
@@ -220,7 +220,7 @@ def test_selective_kdb_has_the_smallest_leave_one_out_loss(seed: int) -> None:
     assert got == pytest.approx(min(loss.values()), rel=1e-9)
 
 
-def test_a_column_that_is_not_selected_says_nothing_of_the_class() -> None:
+def test_a_column_that_is_not_selected_is_uninformative() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 5, size=(300, 6))
     y = X[:, 2] > 1
@@ -309,7 +309,7 @@ def test_models_that_count_other_combinations_do_not_merge() -> None:
 # --- asking ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_level_never_met_is_as_if_missing() -> None:
+def test_an_unseen_level_is_as_if_missing() -> None:
     rows, y = random_table(2)
     for model in (tb.TAN(), tb.AODE(), tb.KDB(1, select=False)):
         model.fit(array(rows), y)
@@ -330,7 +330,7 @@ def test_memory_is_asked_for_first() -> None:
         tb.BayesNetwork({"x0": [f"x{j}" for j in range(1, 7)]}, schema="categorical").fit(X, y)
 
 
-def test_a_value_met_once_says_nothing_of_strengths_without_laplace() -> None:
+def test_a_value_seen_once_has_no_strength_without_laplace() -> None:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 4, size=(600, 2))
     X[:, 1] = np.where(rng.random(600) < 0.9, X[:, 0], X[:, 1])
@@ -543,8 +543,8 @@ def test_a_forgotten_level_has_no_share(smoothing: str) -> None:
 def test_a_column_is_described_by_the_targets_it_depends_on() -> None:
     Y = {"u": [0, 0, 1, 1], "v": [0, 1, 0, 1]}
     model = tb.BayesNetwork("u -> x0", ["u", "v"], "categorical", smoothing="laplace").fit([[0], [1], [0], [1]], Y)
-    for told in model.describe("x0").values():
-        assert told == pytest.approx({"0": 0.5, "1": 0.5})
+    for reported in model.describe("x0").values():
+        assert reported == pytest.approx({"0": 0.5, "1": 0.5})
 
 
 def test_targets_in_other_forms() -> None:
@@ -647,7 +647,7 @@ def test_targets_that_a_frame_does_not_have() -> None:
         tb.BayesNetwork(targets=["t", "u"]).fit([["a"], ["b"]], pd.DataFrame({"t": ["x", "y"]}))
 
 
-def test_a_declared_graph_over_several_targets_is_told_whole() -> None:
+def test_a_declared_graph_over_several_targets_is_whole() -> None:
     rng = np.random.default_rng(0)
     a = rng.integers(0, 2, 400)
     b = (a + (rng.random(400) < 0.2)) % 2

@@ -1,7 +1,7 @@
 """Attacks on a service from a page of another site, in a real browser: none of them changes or reads the model.
 
 The attacker's page is served by a server of its own on another port, which is another origin; for DNS rebinding the
-browser is told that the attacker's name has the service's address.
+browser is made to believe that the attacker's name has the service's address.
 """
 
 from __future__ import annotations

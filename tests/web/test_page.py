@@ -329,7 +329,7 @@ def test_many_columns_and_classes_are_searched(chromium: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "BayesClassifier"])
-def test_texts_are_asked_in_the_page(name: str, chromium: Any, tmp_path: Path) -> None:
+def test_texts_are_entered_in_the_page(name: str, chromium: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     words = np.array(["free", "money", "win", "lunch", "noon", "see", "you", "now"])
     y = np.where(np.arange(120) % 2, "ham", "spam")
