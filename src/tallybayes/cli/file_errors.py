@@ -36,7 +36,7 @@ class ColumnHints(Protocol):
 
     @property
     def declarable(self) -> bool:
-        """Whether the model can be told what columns are."""
+        """Whether kinds of columns can be declared for the model."""
 
 
 class Speaking:

@@ -56,7 +56,7 @@ class Text:
     """How text is read. types: columns whose type is known beforehand. target: labels stay the numbers they are.
 
     learned: the types are those that a model has learned, so no --kind can change them. wanted: columns that there have
-    to be. declarable: the model can be told what columns are.
+    to be. declarable: kinds of columns can be declared for it.
     """
 
     format: str | None = None

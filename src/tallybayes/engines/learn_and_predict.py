@@ -180,7 +180,16 @@ def resolve_columns(
     if fresh:
         kinds = getattr(model, "schema", {}) if hasattr(model, "schema") else None
         here = here.with_declared_kinds(kinds if kinds is None or isinstance(kinds, Mapping) else {}, targets)
-    others = {*targets, weight}
+    features = _features(here, known, {*targets, weight}, columns)
+    if known is not None and not set(known) <= set(features) <= set(model.fitted_.schema.input_names or ()):
+        raise OptionError(f"The model has learned the columns {brief(list(known))}; columns= says others.")
+    return here, ColumnRoles(features, targets, weight)
+
+
+def _features(
+    here: RowSource, known: tuple[str, ...] | None, others: set[str | None], columns: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The columns that are features. known: those of the model; others: the targets and the weight."""
     rest = known or tuple(name for name in here.names if name not in others | here.index)
     features = rest if columns is None else column_names("columns", columns)
     here.require(features)
@@ -189,9 +198,7 @@ def resolve_columns(
         raise OptionError(f"{both[0]!r} is both a feature and the target or the weight. Leave it out of columns=.")
     if not features:
         raise OptionError(f"There is no column besides {brief(list(others - {None}))} in {here.where}: no feature.")
-    if known is not None and not set(known) <= set(features) <= set(model.fitted_.schema.input_names or ()):
-        raise OptionError(f"The model has learned the columns {brief(list(known))}; columns= says others.")
-    return here, ColumnRoles(features, targets, weight)
+    return features
 
 
 def column_names(what: str, names: object) -> tuple[str, ...]:

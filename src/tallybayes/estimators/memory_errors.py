@@ -75,7 +75,7 @@ def _error(model: Any, name: str, args: tuple[Any, ...], options: dict[str, Any]
 
 
 def _classes(model: Any, y: Any) -> int:
-    """How many classes there are, as far as it can be told with the memory that is left."""
+    """How many classes there are, as far as the memory that is left allows."""
     try:
         return len(np.unique(np.asarray(y))) if y is not None else len(model.classes_)
     except Exception:

@@ -144,25 +144,12 @@ class LearningRoutes:
 
     def _examples(self, asked: Learn, key: str | None) -> list[Example]:
         known = self.learner.ledger.live.known
-        one = asked.row is not UNSET or asked.label is not UNSET or asked.id is not UNSET
-        many = asked.rows is not UNSET or asked.labels is not UNSET or asked.ids is not UNSET
-        if one == many:
-            raise HttpError(422, "An example has row and label; many have rows and labels. Send one or the other.")
-        if one:
-            if isinstance(asked.row, UnsetType) or isinstance(asked.label, UnsetType):
-                raise HttpError(422, "A labelled example has row and label.")
-            rows, labels = [asked.row], [asked.label]
-            ids = None if isinstance(asked.id, UnsetType) else [asked.id]
-        else:
-            if isinstance(asked.rows, UnsetType) or isinstance(asked.labels, UnsetType):
-                raise HttpError(422, "Labelled examples have rows and labels.")
-            rows, labels = asked.rows, asked.labels
-            ids = None if isinstance(asked.ids, UnsetType) else asked.ids
+        rows, labels, ids = _one_or_many(asked)
         many_rows(len(rows), self._settings.limits)
         if len(labels) != len(rows) or (ids is not None and len(ids) != len(rows)):
             counts = f"{len(rows)} rows, {len(labels)} labels" + ("" if ids is None else f", {len(ids)} ids")
             raise HttpError(422, f"There are {counts}. Send as many of each.")
-        ids = _named(len(rows), key, one) if ids is None else ids
+        ids = _named(len(rows), key, asked.row is not UNSET) if ids is None else ids
         if len(set(ids)) < len(ids):
             raise HttpError(422, "Two examples of the request have the same id. Give each its own.")
         subject = None if isinstance(asked.subject, UnsetType) else asked.subject
@@ -186,6 +173,21 @@ class LearningRoutes:
         raise HttpError(
             422, f"{label!r:.80} is no class of the model ({classes}). With --new-classes a service learns new ones."
         )
+
+
+def _one_or_many(asked: Learn) -> tuple[list[Row], list[Label], list[str] | None]:
+    """Rows, labels and, if they were sent, ids of one example or of many."""
+    one = asked.row is not UNSET or asked.label is not UNSET or asked.id is not UNSET
+    many = asked.rows is not UNSET or asked.labels is not UNSET or asked.ids is not UNSET
+    if one == many:
+        raise HttpError(422, "An example has row and label; many have rows and labels. Send one or the other.")
+    if one:
+        if isinstance(asked.row, UnsetType) or isinstance(asked.label, UnsetType):
+            raise HttpError(422, "A labelled example has row and label.")
+        return [asked.row], [asked.label], None if isinstance(asked.id, UnsetType) else [asked.id]
+    if isinstance(asked.rows, UnsetType) or isinstance(asked.labels, UnsetType):
+        raise HttpError(422, "Labelled examples have rows and labels.")
+    return asked.rows, asked.labels, None if isinstance(asked.ids, UnsetType) else asked.ids
 
 
 def _key(key: str | None) -> str | None:

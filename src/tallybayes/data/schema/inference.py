@@ -160,16 +160,16 @@ def infer_schema(
     if columns is not None:
         table = expand_table(in_columns(table), columns)
     schema = Schema(_kinds(table, default), table.names, table.container, expansion=columns)
-    said = _declared_kinds(schema, words)
-    texts = _texts(table, said, repeating)
-    said |= dict.fromkeys(texts, "text" if reads_text else "categorical")
+    settled = _declared_kinds(schema, words)
+    texts = _texts(table, settled, repeating)
+    settled |= dict.fromkeys(texts, "text" if reads_text else "categorical")
     if texts and not reads_text and (declarable or default == "categorical"):  # others refuse what is no number
         _warn_text([schema.name(j) for j in texts], who, declarable)
-    if said:
-        schema = replace(schema, kinds=tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds)))
-    if said or table.columns is not None:  # the columns of a matrix are all of one kind, which is no text
+    if settled:
+        schema = replace(schema, kinds=tuple(settled.get(j, kind) for j, kind in enumerate(schema.kinds)))
+    if settled or table.columns is not None:  # the columns of a matrix are all of one kind, which is no text
         _check_text(schema, reads_text, who)
-    return replace(schema, ambiguous=_ambiguous(table, schema, said))
+    return replace(schema, ambiguous=_ambiguous(table, schema, settled))
 
 
 def _by_column(declared: object, d: int) -> Mapping[object, object]:

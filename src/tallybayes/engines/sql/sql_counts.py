@@ -7,7 +7,7 @@ however many rows there are.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
@@ -106,17 +106,19 @@ class StatisticsQuery(Generic[Model]):
         dates = self.schema.dates or [n for n, kind in kinds.items() if kind.upper().startswith(DATETIME_TYPES)]
         if dates:
             return f"the column {dates[0]!r} holds dates, whose year, month, weekday and hour are read here"
-        for term in self.fitted.terms:
-            d = term.distribution
-            if counted_as(d) is None:
-                return f"the distribution {d.name!r} is no table of counts and no mean and variance of single columns"
-            if getattr(d, "contiguous", False) and any(j not in self.schema.levels for j in term.columns):
-                return "its codes are its labels"
-            read = [j for j in term.columns if counted_as(d) == "moments" or j in self.schema.cuts]
-            text = next((self.schema.name(j) for j in read if kinds.get(self.schema.name(j)) == TEXT), None)
-            if text is not None:
-                return f"the column {text!r} holds text, and the model reads numbers"
-        return None
+        refused = (self._term_refusal(term, kinds) for term in self.fitted.terms)
+        return next((why for why in refused if why is not None), None)
+
+    def _term_refusal(self, term: Term, kinds: Mapping[str, str]) -> str | None:
+        """Why a term cannot be counted there. kinds: of the columns in the database."""
+        d = term.distribution
+        if counted_as(d) is None:
+            return f"the distribution {d.name!r} is no table of counts and no mean and variance of single columns"
+        if getattr(d, "contiguous", False) and any(j not in self.schema.levels for j in term.columns):
+            return "its codes are its labels"
+        read = [j for j in term.columns if counted_as(d) == "moments" or j in self.schema.cuts]
+        text = next((self.schema.name(j) for j in read if kinds.get(self.schema.name(j)) == TEXT), None)
+        return None if text is None else f"the column {text!r} holds text, and the model reads numbers"
 
     # --- the statement -----------------------------------------------------------------------------------------
 

@@ -514,16 +514,22 @@ class SqlWriter:
         if p > MAX_PATTERN_COLUMNS:
             yield whole
             return
-        root = _inverse(factor)  # covariance = root rootᵀ: never multiplied out, which would lose half of the digits
         whens = [f"WHEN {' AND '.join(f'{x} IS NOT NULL' for x in xs)} THEN {whole}"]
-        for size in range(p - 1, 0, -1):
-            for some in combinations(range(p), size):
+        whens += self._marginals(xs, centre, factor, offset)
+        yield f"CASE {' '.join(whens)} ELSE {self.d.number(0.0)} END"
+
+    def _marginals(
+        self, xs: Sequence[str], centre: Sequence[tuple[float, float]], factor: Any, offset: Any
+    ) -> Iterator[str]:
+        """The density of each set of columns that have a value while the others are missing."""
+        root = _inverse(factor)  # covariance = root rootᵀ: never multiplied out, which would lose half of the digits
+        for size in range(len(xs) - 1, 0, -1):
+            for some in combinations(range(len(xs)), size):
                 there = [f"{x} IS {'NOT ' if i in some else ''}NULL" for i, x in enumerate(xs)]
                 part = _inverse(np.linalg.qr(root[list(some)].T)[1].T)
                 shift = None if offset is None else offset[list(some)]
                 own = self._gaussian([xs[i] for i in some], [centre[i] for i in some], part, shift)
-                whens.append(f"WHEN {' AND '.join(there)} THEN {own}")
-        yield f"CASE {' '.join(whens)} ELSE {self.d.number(0.0)} END"
+                yield f"WHEN {' AND '.join(there)} THEN {own}"
 
     def _gaussian(
         self, xs: Sequence[str], centre: Sequence[tuple[float, float]], factor: Any, offset: Any = None
