@@ -225,7 +225,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         """The components, in the order of their meta-features."""
         return [Component(*each) for each in self.parts]
 
-    @property
+    @cached_property
     def meta_features(self) -> int:
         """How many meta-features the stack has."""
         return sum(component.size for component in self.components)

@@ -26,6 +26,7 @@ from tallybayes.ensemble.networks import add_networks
 from tallybayes.ensemble.row_sample import RowSample, first_rows
 from tallybayes.errors import OptionError
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.cached import cached_property
 
 Batches = Callable[[], Iterator[CodedRows]]
 
@@ -102,12 +103,12 @@ class CountedColumns:
         out[self.canonical[j]] = values
         return out
 
-    @property
+    @cached_property
     def d(self) -> int:
         """The number of columns."""
         return len(self.sizes)
 
-    @property
+    @cached_property
     def K(self) -> int:
         """The number of classes."""
         return len(self.single)
