@@ -522,7 +522,10 @@ def test_a_report_and_exports_are_written(model: Path, tmp_path: Path) -> None:
     assert "Logistic regression was left out." in (tmp_path / "short.html").read_text(encoding="utf-8")
     assert "name DATA too" in run("report", model, "--train", WATERMELON, code=1).stderr
     run("report", model, "-o", tmp_path / "bare.html")
-    assert "Confusion matrix" not in (tmp_path / "bare.html").read_text(encoding="utf-8")
+    bare = (tmp_path / "bare.html").read_text(encoding="utf-8")
+    assert "Confusion matrix" not in bare
+    assert "<title>NaiveBayes: ripe</title>" in bare
+    assert "Predicts ripe (2 classes)" in (tmp_path / "short.html").read_text(encoding="utf-8")
     run("export", model, "-o", tmp_path / "m.json")
     assert json.loads((tmp_path / "m.json").read_text())["classes"] == ["no", "yes"]
     run("export", model, "-o", tmp_path / "m.mjs")

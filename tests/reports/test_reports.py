@@ -294,6 +294,8 @@ def test_the_verdict() -> None:
     said = text_of(report(model, X[300:], y[300:]).html)
     p = model.predict_proba(X[300:])
     assert "Predicts risk (2 classes) from 3 columns. Trained on 300 rows, evaluated on 100 rows." in said
+    assert said.count("BayesClassifier: risk") == 2  # the title and the heading
+    assert "BayesClassifier: repaid" in report(model, X[300:], y[300:], target="repaid", baseline=False).html
     assert f"AUC {roc_auc_score(y[300:] == 'good', p[:, 1]):.3f} " in said
     assert f"Log-loss {log_loss(y[300:], p):.3f} " in said
     assert "Assumptions of this model" not in said
@@ -353,7 +355,7 @@ def test_words_speak_for_the_classes_that_are_shown() -> None:
     words = re.findall(r'<th scope="row">(.*?)</th>', card)
     assert [k for k in range(9) if any(f"word{k}" in word for word in words)] == [3, 4, 5, 6, 7, 8]
     assert 'scope="col" class="number">rows' not in card  # nobody has counted them
-    assert "each word has" in card
+    assert "one word: " in card
     assert "class.<wbr>8" not in card  # a line ends after a dot where a letter follows
     assert "a.<wbr>b" in table(("a.b",), [], "")
 

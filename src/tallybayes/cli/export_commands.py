@@ -54,12 +54,14 @@ def report(
     from tallybayes.io import load_classifier, load_notes
 
     known = load_classifier(model)
+    notes = load_notes(model)
     if not data:
         if train or no_baseline:
             raise OptionError("--train and --no-baseline are about the regression beside scores: name DATA too.")
-        found = make_report(known, title=title)
+        kept = notes.get("target") if target is None else target
+        found = make_report(known, target=kept if isinstance(kept, str) else None, title=title)
     else:
-        named = target_of(target, load_notes(model))
+        named = target_of(target, notes)
 
         def sampled(paths: list[str]) -> tuple[object, object]:
             with known_data(Asked(paths, how, named, skip_unlabelled=skip_unlabelled), known) as source:
@@ -67,7 +69,7 @@ def report(
             return X, y
 
         learned = None if train is None else sampled(train)
-        found = make_report(known, *sampled(data), train=learned, baseline=not no_baseline, title=title)
+        found = make_report(known, *sampled(data), train=learned, baseline=not no_baseline, target=named, title=title)
     found.save(out)
     output.note(f"{out}: {len(found.html) / 1e6:.2f} MB")
 

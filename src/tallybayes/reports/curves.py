@@ -71,7 +71,7 @@ def section(rows: Judged, classes: Sequence[object]) -> Markup | None:
         tag("h2", "Ranking: ROC, precision–recall, lift", id="ranking"),
         tag("p", what, class_="lead"),
         tag("ul", keys, class_="keys") if len(which) > 1 else None,
-        tag("div", figures, class_="grid"),
+        tag("div", figures, class_="grid whole"),
     )
 
 

@@ -77,6 +77,11 @@ def share(value: float) -> str:
     return "<1%" if 0 < value < 0.005 else ">99%" if 0.995 <= value < 1 else f"{value:.0%}"
 
 
+def percent(value: float) -> str:
+    """A share in tenths of a per cent, as `percent` of wording.js writes it."""
+    return "<0.1%" if 0 < value < 0.0005 else ">99.9%" if 0.9995 < value < 1 else f"{value:.1%}"
+
+
 def number(value: float, digits: int = 5) -> str:
     """A number in so many digits, whole numbers in all of theirs; a comma from 10,000 on, so that years have none."""
     if abs(value) < 1e12 and (value == round(value) or abs(value) >= 10 ** (digits - 1)):

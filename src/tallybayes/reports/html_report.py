@@ -96,6 +96,7 @@ def report(
     *,
     train: object = None,
     baseline: bool = True,
+    target: str | None = None,
     title: str | None = None,
 ) -> Report:
     """Write a report of a fitted model as one HTML file: performance, effects, and what-if predictions.
@@ -113,14 +114,16 @@ def report(
     X : table of shape (n_rows, n_columns), default=None
         Test rows; above 20,000 a sample is used.
     y : array-like of shape (n_rows,), default=None
-        Class labels; needed with X. The name of a Series is shown as the target.
+        Class labels; needed with X.
     train : tuple (X, y), default=None
         Training rows: the baseline, a logistic regression, is fitted on them (on at most 20,000, or 5,000 with texts)
         and predicts X. None: the baseline is cross-validated on X.
     baseline : bool, default=True
         Whether to fit the baseline; on long texts it takes most of the time.
+    target : str, default=None
+        What the classes are called, such as "income"; by default the name of y, if it is a Series with a name.
     title : str, default=None
-        Title of the page; by default the name of the classifier.
+        Title of the page; by default the classifier and the target.
 
     Returns
     -------
@@ -150,6 +153,9 @@ def report(
     predictor = predictor_of(model)
     if isinstance(model, Predictor):
         raise OptionError("report takes a fitted classifier; of a Predictor alone, page(predictor) shows What if.")
+    named = getattr(y, "name", None) if target is None else target
+    target = named if isinstance(named, str) else None
+    title = title or predictor.options.who + (f": {apart(target)}" if target else "")
     # What looks at rows takes a second to import, which a service that shows a page alone has not.
     from tallybayes.reports import predicted_rows
 
@@ -170,11 +176,9 @@ def report(
     else:
         beside = _baseline(model, rows, train, baseline)
         stage("tables and curves")
-        named = getattr(y, "name", None)
-        target = named if isinstance(named, str) else None
         first, middle, last = _row_sections(model, rows, order, beside, target, facts)
         parts = [first, play, *middle, *of_columns, *last, overview, _assumptions(rows, predictor)]
-    return Report(_whole(title or predictor.options.who, parts, facts))
+    return Report(_whole(title, parts, facts))
 
 
 def _column_sections(

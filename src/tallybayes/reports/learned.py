@@ -9,7 +9,7 @@ from tallybayes.explain import FeatureRanking
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.predictor import Predictor
 from tallybayes.reports import pictures
-from tallybayes.reports.html import Markup, table, tag
+from tallybayes.reports.html import Markup, percent, table, tag
 from tallybayes.utils.array_types import Array
 
 RANKED = 20
@@ -53,12 +53,8 @@ def overview(fitted: Fitted, prior: Sequence[float]) -> Markup:
 def shares(ranking: FeatureRanking, kinds: Sequence[str]) -> list[str]:
     """The information of each column about the class, as a share of the entropy of the class."""
     whole, found = abs(ranking.entropy) or 1.0, ranking.information.tolist()
-    of = ["each word has " if kind == "text" else "" for kind in kinds]
-    return [f"{each}{_percent(v / whole)} of the uncertainty" for v, each in zip(found, of, strict=True)]
-
-
-def _percent(value: float) -> str:
-    return f"{value:.1%}" if value >= 0.001 else "<0.1%"
+    of = ["one word: " if kind == "text" else "" for kind in kinds]
+    return [f"{each}{percent(v / whole)} of the uncertainty" for v, each in zip(found, of, strict=True)]
 
 
 def ranking_section(ranking: FeatureRanking, names: Sequence[str], kinds: Sequence[str]) -> Markup:
@@ -66,13 +62,12 @@ def ranking_section(ranking: FeatureRanking, names: Sequence[str], kinds: Sequen
     first, whole = ranking.order[:RANKED].tolist(), abs(ranking.entropy) or 1.0
     picture = pictures.bars(
         [names[j] for j in first],
-        [float(100 * max(ranking.information[j], 0.0) / whole) for j in first],
-        [float(100 * ranking.error[j] / whole) for j in first],
-        "%",
+        [float(max(ranking.information[j], 0.0) / whole) for j in first],
+        [float(ranking.error[j] / whole) for j in first],
         "Information of each column about the class, in per cent of the entropy of the class",
     )
     more = f" The other {len(ranking.names) - RANKED} have less." if len(ranking.names) > RANKED else ""
-    text = " Of a text it is that of a single word; a text has many." if "text" in kinds else ""
+    text = " Of a text it is that of one of its words." if "text" in kinds else ""
     lead = (
         "Mutual information with the class under the model, as a share of the uncertainty about the class (its "
         f"entropy, {whole:.3g} nats). Each column by itself: two redundant ones are both high.{text}{more}"

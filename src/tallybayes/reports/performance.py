@@ -15,7 +15,20 @@ from tallybayes.model.predictor import Predictor
 from tallybayes.model.term import Term
 from tallybayes.reports import pictures
 from tallybayes.reports.baseline import Baseline
-from tallybayes.reports.html import WRAPPED, Child, Markup, apart, breakable, level, number, share, shorten, table, tag
+from tallybayes.reports.html import (
+    WRAPPED,
+    Child,
+    Markup,
+    apart,
+    breakable,
+    level,
+    number,
+    percent,
+    share,
+    shorten,
+    table,
+    tag,
+)
 from tallybayes.reports.predicted_rows import Judged, as_day
 from tallybayes.reports.whatif import row_of
 from tallybayes.utils.array_types import Array, Floats
@@ -87,7 +100,7 @@ def calibration_section(rows: Judged) -> Markup:
             "div",
             tag("figure", pictures.calibration(said, true, error, n[some])),
             table(("probability", "rows", "mean", "share right"), lines, "The same in numbers", numeric=(1, 2, 3)),
-            class_="beside",
+            class_="beside whole",
         ),
     )
 
@@ -308,7 +321,7 @@ def rows_section(
             (
                 tag("span", try_it if playable and each["short"] else None, f" {each['row']}", class_="row-name"),
                 str(classes[each["y"]]),
-                "<0.001" if each["p"] < 0.0005 else f"{each['p']:.3f}",
+                percent(each["p"]),
                 wrong,
                 *cells,
             )

@@ -8,7 +8,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from tallybayes.reports.html import Markup, join, share, tag
+from tallybayes.reports.html import Markup, join, percent, share, tag
 from tallybayes.utils.array_types import Floats
 
 WIDTH, BAR = 380, 24  # a phone shows it without making the letters smaller
@@ -54,8 +54,8 @@ def _places(names: Sequence[str], pixels: float) -> tuple[list[int], int]:
     return [6 + sum(tall[:i]) for i in range(len(tall))], 6 + sum(tall)
 
 
-def bars(names: Sequence[str], values: Sequence[float], errors: Sequence[float], unit: str, title: str) -> Markup:
-    """Horizontal bars with whiskers. title: what a screen reader says of it."""
+def bars(names: Sequence[str], values: Sequence[float], errors: Sequence[float], title: str) -> Markup:
+    """Horizontal bars of shares, with whiskers. title: what a screen reader says of it."""
     most = max([v + e for v, e in zip(values, errors, strict=True)], default=0.0) or 1.0
     left, right = 160, 50
     scale = (WIDTH - left - right) / most
@@ -68,7 +68,7 @@ def bars(names: Sequence[str], values: Sequence[float], errors: Sequence[float],
         lines += [
             _label(name, left - 10, left - 8, y + 9.5),
             tag("rect", x=left, y=y + 2, width=round(max(value * scale, 0.5), 2), height=BAR - 9, rx=2, class_="mark"),
-            tag("text", f"{value:.1f}{unit}", x=round(end + error * scale + 6, 2), y=y + 13, class_="soft"),
+            tag("text", percent(value), x=round(end + error * scale + 6, 2), y=y + 13, class_="soft"),
         ]
         if error > 0:
             low, high = end - error * scale, end + error * scale

@@ -15,6 +15,20 @@ from tallybayes.reports.predicted_rows import Judged, columns_of
 from tallybayes.utils.array_types import Array, Floats
 
 SURE = 2.0  # standard errors from which a difference is stated
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 def section(rows: Judged, fitted: Fitted, prior: Floats, baseline: Baseline, target: str | None) -> Markup:
@@ -60,7 +74,8 @@ def _tile(name: str, value: str, beside: str) -> Markup:
 def _what(rows: Judged, fitted: Fitted, target: str | None) -> str:
     named = f"Predicts {apart(target)}" if target else "Predicts the class"
     learned, K = float(fitted.weight.sum()), fitted.K
-    date = datetime.now(UTC).date().isoformat()
+    now = datetime.now(UTC)
+    date = f"{now.day}\u00a0{MONTHS[now.month - 1]}\u00a0{now.year}"  # as one word, at the end of a line too
     judged = f"{rows.n:,} of {rows.of:,}" if rows.n < rows.of else f"{rows.n:,}"
     how = ", each predicted by leave-one-out" if rows.left_out else ""
     return (

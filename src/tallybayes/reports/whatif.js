@@ -318,22 +318,22 @@ function whatIf(first) {
     const start = prior.map(Math.log);
     const joint = model.logJoint(row, { prior });
     const values = classes.length > 1 ? againstRest(terms, joint, start, k) : terms.map(() => 0);
-    const lines = values
-      .map((v, j) => ({ v, j }))
-      .filter(({ v }) => Math.abs(v) > 5e-4)
-      .sort((a, b) => Math.abs(b.v) - Math.abs(a.v))
-      .slice(0, 20);
+    const sorted = values.map((v, j) => ({ v, j })).filter(({ v }) => Math.abs(v) > 5e-4).sort((a, b) => Math.abs(b.v) - Math.abs(a.v));
+    const lines = sorted.slice(0, 20);
+    const rest = sorted.slice(20).reduce((sum, { v }) => sum + v, 0);
+    if (sorted.length > 20) lines.push({ v: rest, j: -1 });
     const most = Math.max(1, ...lines.map(({ v }) => Math.min(Math.abs(v), 50)));
     bars(
       at("evidence"),
       lines.map(({ v, j }) => {
+        const more = `${sorted.length - 20} more together`;
         const together = j === columns.length; // what belongs to no column
-        const value = together ? null : row[columns[j].name];
-        const given = together ? null : partOf.get(columns[j].name);
+        const value = together || j < 0 ? null : row[columns[j].name];
+        const given = together || j < 0 ? null : partOf.get(columns[j].name);
         const day = given && columns[j].name === given.parts["days since 1970"] && typeof value === "number";
         const shownValue = day ? new Date(864e5 * Math.floor(Math.max(-1e8, Math.min(1e8, value)))).toISOString().slice(0, 10) : typeof value === "number" ? Number(value.toPrecision(6)) : shortened(value);
         return {
-          name: together ? "interactions of columns" : apart(day ? given.name : columns[j].name) + (value === null || value === undefined ? ": missing" : " = " + apart(levelName(shownValue))),
+          name: j < 0 ? more : together ? "interactions of columns" : apart(day ? given.name : columns[j].name) + (value === null || value === undefined ? ": missing" : " = " + apart(levelName(shownValue))),
           value: factor(v),
           width: Math.min(Math.abs(v), 50) / most,
           side: v > 0 ? "for" : "against",

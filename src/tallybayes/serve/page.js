@@ -163,7 +163,9 @@ function draw() {
   const lines = found.evidence.map((e) => ({ e, v: number(e.contribution[k]) })).filter((l) => Math.abs(l.v) > 1e-9);
   lines.push({ e: { column: "prior" }, v: number(found.prior[k]) });
   lines.sort((a, b) => Math.abs(b.v) - Math.abs(a.v));
-  const top = Math.min(Math.abs(lines[0].v), 50) || 1;
+  const rest = lines.slice(MAX_LISTED + 5);
+  const together = rest.reduce((sum, { v }) => sum + v, 0);
+  const top = Math.min(Math.max(Math.abs(lines[0].v), Math.abs(together)), 50) || 1;
   evidence.replaceChildren(...lines.slice(0, MAX_LISTED + 5).map(({ e, v }) => {
     const day = e.column.endsWith(DAYS) && typeof e.value === "number" && Math.abs(e.value) < 1e7;
     const shownValue = day ? new Date(864e5 * Math.floor(e.value)).toISOString().slice(0, 10) : e.value;
@@ -171,6 +173,7 @@ function draw() {
     const name = day ? e.column.slice(0, -DAYS.length) : e.column === "(together)" ? "interactions of columns" : e.column;
     return bar(name + value, Math.abs(v) / top / 2, factor(v), v < 0 ? "against" : "for");
   }));
+  if (rest.length) evidence.append(bar(`${rest.length} more together`, Math.abs(together) / top / 2, factor(together), together < 0 ? "against" : "for"));
 }
 
 // What each word of the texts does to the odds of the class: how these change when it is left out.
