@@ -165,14 +165,14 @@ def test_a_disk_that_is_full(path: Path) -> None:
 
 def test_a_disk_that_is_full_while_examples_are_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is gone from the store and not from the model file is not acknowledged; sent again, it is gone from both."""
-    true, full = os.replace, [False]
+    true, full = os.fsync, [False]
 
-    def replace(*args: Any) -> None:
+    def fsync(file: int) -> None:
         if full[0]:
             raise OSError(28, "No space left on device")
-        true(*args)
+        true(file)
 
-    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(os, "fsync", fsync)
 
     async def go() -> None:
         app = application(Settings(str(path), learn=True))
@@ -180,7 +180,10 @@ def test_a_disk_that_is_full_while_examples_are_forgotten(path: Path, monkeypatc
             agatha = {**ROWS[0], "color": "plum of aunt agatha"}
             await call(app, "/learn", {"row": agatha, "label": "yes", "id": "a"})
             full[0] = True
-            assert (await call(app, "/forget", {"ids": ["a"]})).status == 503
+            refused = await call(app, "/forget", {"ids": ["a"]})
+            assert refused.status == 503
+            assert f"No space left on device: '{path}.new'" in refused.json["detail"]
+            assert not path.with_name("model.tb.new").exists()
             full[0] = False
             assert (await call(app, "/forget", {"ids": ["a"]})).json == {"forgotten": 0, "already": 1, "unknown": []}
             assert b"agatha" not in everything(path.parent)
@@ -380,6 +383,11 @@ def test_a_body_without_a_type_and_a_request_without_one_host_are_refused(tmp_pa
             (b"Content-Type: application/json\r\n", b"400"),
             (b"Content-Type: application/json\r\nHost: localhost\r\nHost: evil.example\r\n", b"400"),
             (b"Content-Type: application/json\r\nHost: evil.example\r\n", b"421"),
+            (b"Content-Type: application/json\r\nHost: localhost\r\nContent-Type: text/plain\r\n", b"400"),
+            (
+                b"Content-Type: application/json\r\nHost: localhost\r\nOrigin: http://evil\r\nOrigin: http://localhost\r\n",
+                b"400",
+            ),
             (b"Content-Type: application/json\r\nHost: localhost\r\n", b"200"),
         ):
             connection = service.connect()

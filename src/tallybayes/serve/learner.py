@@ -114,7 +114,9 @@ class Learner:
             self.trouble = ""
         except Exception as e:
             self._fail(e)
-            refusal = HttpError(503, f"It could not be stored. Send it again; it is counted once. {self.trouble}")
+            refusal = HttpError(
+                503, f"The store cannot be used now; send the request again, it is done once. {self.trouble}"
+            )
             refused = {future for future, _, error in done if error is not None}
             done = [one for one in done if one[2] is not None]
             done += [(job.future, None, refusal) for job in jobs if job.future not in refused]

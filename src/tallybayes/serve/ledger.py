@@ -197,11 +197,16 @@ class Ledger:
             return
         self.check()
         beside = self.path + ".new"  # a name of its own: what a kill leaves behind the next one overwrites
-        with open(beside, "wb") as file:
-            shutil.copymode(self.path, beside)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with open(beside, "wb") as file:
+                shutil.copymode(self.path, beside)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as e:
+            with contextlib.suppress(OSError):
+                os.remove(beside)  # on a full disk a part of it is in the way
+            raise OSError(e.errno, e.strerror, beside) from e
         os.replace(beside, self.path)
         sync_folder(os.path.dirname(self.path))
         self._stamp, self._hash = stamp_of(self.path), hash_of(data)

@@ -169,6 +169,7 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
             raise OptionError(
                 f"Cannot listen at {settings.host}, port {settings.port}: {e.strerror}. Choose another with --port."
             ) from None
+        listener.listen()  # who connects from now on waits for uvicorn, and is not refused
         listener.set_inheritable(True)
         yield listener
 
