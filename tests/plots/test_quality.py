@@ -24,13 +24,13 @@ def test_the_curve_is_that_of_scikit_learn_with_counts(strategy: str) -> None:
     f = CalibrationDisplay.from_estimator(MODEL, NEW, TRUTH, n_bins=5, strategy=strategy).frame("pandas")
     p = MODEL.predict_proba(NEW)[:, 1]
     true, said = calibration_curve(TRUTH, p, n_bins=5, strategy=strategy)
-    np.testing.assert_allclose(f["true"], true)
-    np.testing.assert_allclose(f["said"], said)
+    np.testing.assert_allclose(f["observed"], true)
+    np.testing.assert_allclose(f["predicted"], said)
     assert f["count"].sum() == len(TRUTH)
-    np.testing.assert_allclose((f["said"] * f["count"]).sum(), p.sum())  # the counts belong to the bins
-    np.testing.assert_allclose((f["true"] * f["count"]).sum(), TRUTH.sum())
+    np.testing.assert_allclose((f["predicted"] * f["count"]).sum(), p.sum())  # the counts belong to the bins
+    np.testing.assert_allclose((f["observed"] * f["count"]).sum(), TRUTH.sum())
     for _, row in f.iterrows():
-        exact = binomtest(round(row["true"] * row["count"]), int(row["count"])).proportion_ci(method="wilson")
+        exact = binomtest(round(row["observed"] * row["count"]), int(row["count"])).proportion_ci(method="wilson")
         assert (row["low"], row["high"]) == pytest.approx((exact.low, exact.high), abs=1e-4)
 
 
@@ -39,10 +39,10 @@ def test_of_many_classes_the_answer_or_one_label_is_looked_at() -> None:
     model = tb.LinearDiscriminantAnalysis().fit(data, target)
     p = model.predict_proba(data)
     answer = CalibrationDisplay.from_estimator(model, data, target).frame("pandas")
-    np.testing.assert_allclose((answer["true"] * answer["count"]).sum(), (p.argmax(axis=1) == target).sum())
+    np.testing.assert_allclose((answer["observed"] * answer["count"]).sum(), (p.argmax(axis=1) == target).sum())
     one = CalibrationDisplay.from_estimator(model, data, target, label=1).frame("pandas")
-    np.testing.assert_allclose((one["true"] * one["count"]).sum(), (target == 1).sum())
-    assert "the answer" in CalibrationDisplay.from_estimator(model, data, target).ax_.get_xlabel()
+    np.testing.assert_allclose((one["observed"] * one["count"]).sum(), (target == 1).sum())
+    assert "the predicted class" in CalibrationDisplay.from_estimator(model, data, target).ax_.get_xlabel()
 
 
 def test_several_models_have_a_line_each() -> None:
@@ -52,8 +52,8 @@ def test_several_models_have_a_line_each() -> None:
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["naive", "LDA"]
     f = made.frame("pandas")
     drawn = ax.lines[1]
-    np.testing.assert_allclose(drawn.get_xdata(), f[f["model"] == "naive"]["said"])
-    np.testing.assert_allclose(drawn.get_ydata(), f[f["model"] == "naive"]["true"])
+    np.testing.assert_allclose(drawn.get_xdata(), f[f["model"] == "naive"]["predicted"])
+    np.testing.assert_allclose(drawn.get_ydata(), f[f["model"] == "naive"]["observed"])
 
 
 @pytest.mark.parametrize(

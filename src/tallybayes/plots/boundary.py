@@ -29,8 +29,8 @@ MOST_ELLIPSES = 12  # classes with an ellipse each; more would hide the regions
 class DecisionBoundaryDisplay(Display):
     """Decision regions in the plane of two columns, shaded by probability.
 
-    Colour and name say which class wins; the paler, the lower its posterior. Solid: the boundary. Dotted: where the
-    posterior of the winner is 75 % and 95 %. Dashed ellipses (Gaussian columns): two standard deviations of
+    Colour and name show the predicted class; the paler, the lower its posterior. Solid: the boundary. Dotted: where the
+    posterior of the predicted class is 75% and 95%. Dashed ellipses (Gaussian columns): two standard deviations of
     P(x | class). Made by `from_estimator`.
 
     Parameters

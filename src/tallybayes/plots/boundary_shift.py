@@ -1,4 +1,4 @@
-"""How a prior or a loss moves the boundary: the same model, asked under several of them."""
+"""How a prior or a loss moves the decision boundary of one model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AS_FITTED = "as fitted"
 class BoundaryShiftDisplay(Display):
     """Decision boundaries of one model under several class priors or losses.
 
-    Nothing is fitted again. A prior P' enters as P'(k | x) ∝ P(k | x) P'(k) / P(k); a loss λ as the answer with the
+    Nothing is fitted again. A prior P' enters as P'(k | x) ∝ P(k | x) P'(k) / P(k); a loss λ as the decision with the
     least risk R(a | x) = Σ_k λ[a, k] P(k | x). Made by `from_estimator`.
 
     Parameters

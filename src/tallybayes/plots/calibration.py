@@ -1,4 +1,4 @@
-"""Do probabilities mean what they say? The reliability curve of one or several models, with counts."""
+"""Reliability diagrams: observed frequency against predicted probability, of one or several models, with counts."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.ticker import PercentFormatter
 
-Z = 1.96  # of the intervals: 95 %
+Z = 1.96  # of the intervals: 95%
 BAND = (-0.3, -0.06)  # where the counts are drawn, in units of the vertical axis
-ANSWER = "the answer"
+PREDICTED = "the predicted class"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Bin by bin: what was said, and how often it came true.
+    """A reliability curve, bin by bin.
 
     Parameters
     ----------
-    said : ndarray of shape (bins,)
-        What was said, on average.
-    true : ndarray of shape (bins,)
-        How often it came true.
+    predicted : ndarray of shape (bins,)
+        Mean predicted probability.
+    observed : ndarray of shape (bins,)
+        Observed frequency.
     count : ndarray of shape (bins,)
-        Of how many rows.
+        Number of rows.
     """
 
-    said: Floats
-    true: Floats
+    predicted: Floats
+    observed: Floats
     count: Floats
 
     def interval(self) -> tuple[Floats, Floats]:
-        """Return Wilson's 95 % interval of the observed frequency.
+        """Return Wilson's 95% interval of the observed frequency.
 
         Returns
         -------
         tuple of two ndarrays of shape (bins,)
-            Its lower and its upper end.
+            The lower and the upper ends.
         """
-        n, p = self.count, self.true
+        n, p = self.count, self.observed
         middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
         half = Z / (1 + Z**2 / n) * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
         return np.asarray(middle - half), np.asarray(middle + half)
@@ -58,17 +58,17 @@ class Curve:
 class CalibrationDisplay(Display):
     """Reliability diagram: observed frequency against predicted probability. On the diagonal a model is calibrated.
 
-    Of two classes, p is the probability of the second (or of `label`). Of more, it is that of the class that the model
-    answers, and true means that the answer was right; with `label`, that of one class. Vertical lines: 95 % intervals.
-    Below: how many rows were given such a p, on a logarithmic scale. Any classifier of scikit-learn can take part; the
-    arithmetic is that of sklearn.calibration.calibration_curve. Made by `from_estimator`.
+    With two classes, p is the probability of the second one, or of `label`. With more, p is the probability of the
+    predicted class, and the curve shows the accuracy; with `label`, p is that of one class. Vertical lines: 95%
+    intervals. Below: the number of rows in each bin, on a logarithmic scale. Any classifier with predict_proba can be
+    shown; the bins are those of sklearn.calibration.calibration_curve. Made by `from_estimator`.
 
     Parameters
     ----------
     curves : dict of {str: Curve}
         By model: mean prediction, observed frequency and number of rows of each bin.
     what : str
-        The class whose probability is shown, or 'the answer' for the predicted class.
+        The class whose probability is shown, or 'the predicted class'.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class CalibrationDisplay(Display):
         strategy: str = "uniform",
         ax: Axes | None = None,
     ) -> Self:
-        """The curves of one or several fitted classifiers.
+        """Compute the curves of one or several fitted classifiers.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class CalibrationDisplay(Display):
         y : array of shape (n_rows,)
             Their classes.
         label : class label, default=None
-            The class whose probability is looked at. By default the second of two; of more, the answer.
+            The class whose probability is shown. By default the second of two; of more, the predicted class.
         n_bins : int, default=10
             As in calibration_curve.
         strategy : {'uniform', 'quantile'}, default='uniform'
@@ -131,7 +131,7 @@ class CalibrationDisplay(Display):
         Returns
         -------
         CalibrationDisplay
-            The numbers, and the picture when it is asked for.
+            The curves; the picture is drawn on first access.
         """
         models = dict(estimator) if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
         if not models:
@@ -146,11 +146,11 @@ class CalibrationDisplay(Display):
             p = np.asarray(model.predict_proba(X))
             codes = class_codes(y, len(p), classes)
             if label is None and len(classes) > 2:
-                said, true, what = p.max(axis=1), p.argmax(axis=1) == codes, ANSWER
+                shown, true, what = p.max(axis=1), p.argmax(axis=1) == codes, PREDICTED
             else:
                 k = len(classes) - 1 if label is None else pick_class(classes, label)
-                said, true, what = p[:, k], codes == k, str(classes.tolist()[k])
-            curves[str(name)] = _curve(true, np.clip(said, 0.0, 1.0), int(n_bins), strategy)
+                shown, true, what = p[:, k], codes == k, str(classes.tolist()[k])
+            curves[str(name)] = _curve(true, np.clip(shown, 0.0, 1.0), int(n_bins), strategy)
         made = cls(curves, what)
         made.container = container_of(next(iter(models.values())))
         return made if ax is None else made.plot(ax)
@@ -158,9 +158,9 @@ class CalibrationDisplay(Display):
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         low, high = zip(*(c.interval() for c in self.curves.values()), strict=True)
         return {
-            "model": [name for name, c in self.curves.items() for _ in c.said],
-            "said": np.concatenate([c.said for c in self.curves.values()]),
-            "true": np.concatenate([c.true for c in self.curves.values()]),
+            "model": [name for name, c in self.curves.items() for _ in c.predicted],
+            "predicted": np.concatenate([c.predicted for c in self.curves.values()]),
+            "observed": np.concatenate([c.observed for c in self.curves.values()]),
             "low": np.concatenate(low),
             "high": np.concatenate(high),
             "count": np.concatenate([c.count for c in self.curves.values()]).astype(int),
@@ -171,11 +171,11 @@ class CalibrationDisplay(Display):
         ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=1, linestyle=(0, (3, 2)), zorder=1)
         for k, c in enumerate(self.curves.values()):
             low, high = c.interval()
-            ax.vlines(c.said, low, high, color=style.colour(k), linewidth=1.3, alpha=0.6, zorder=2)
+            ax.vlines(c.predicted, low, high, color=style.colour(k), linewidth=1.3, alpha=0.6, zorder=2)
             look: style.Look = {"color": style.colour(k), "linestyle": style.dashes(k), "marker": style.marker(k)}
             handles += ax.plot(
-                c.said,
-                c.true,
+                c.predicted,
+                c.observed,
                 linewidth=1.8,
                 markersize=7,
                 markeredgecolor=style.INK,
@@ -187,7 +187,7 @@ class CalibrationDisplay(Display):
         ax.set_xlim(-0.03, 1.03)
         ax.set_ylim(BAND[0], 1.03)
         ax.set_xlabel(f"probability of {text_fitting.shorten(self.what, 30)}, as predicted")
-        ax.set_ylabel("accuracy" if self.what == ANSWER else "observed frequency")
+        ax.set_ylabel("accuracy" if self.what == PREDICTED else "observed frequency")
         ax.xaxis.set_major_formatter(_percent())
         style.tidy(ax, "both")
         style.legend(ax, handles, list(self.curves))
@@ -198,7 +198,7 @@ class CalibrationDisplay(Display):
         most = max(float(c.count.max()) for c in self.curves.values())
         top = max(int(np.ceil(np.log10(most))), 1)
         for k, c in enumerate(self.curves.values()):
-            at = c.said + (k - (len(self.curves) - 1) / 2) * 0.009
+            at = c.predicted + (k - (len(self.curves) - 1) / 2) * 0.009
             ax.vlines(
                 at, BAND[0], _height(c.count, top), linewidth=2.2, color=style.colour(k), linestyles=style.dashes(k)
             )
@@ -218,13 +218,13 @@ def _height(count: Floats, top: int) -> Floats:
     return BAND[0] + (BAND[1] - BAND[0]) * (0.1 + 0.9 * np.log10(count) / top)
 
 
-def _curve(true: object, said: Floats, n_bins: int, strategy: str) -> Curve:
+def _curve(true: object, p: Floats, n_bins: int, strategy: str) -> Curve:
     from sklearn.calibration import calibration_curve
 
-    share, mean = calibration_curve(true, said, pos_label=True, n_bins=n_bins, strategy=strategy)
-    # calibration_curve does not tell the counts; its own bins, once more
-    edges = np.linspace(0, 1, n_bins + 1) if strategy == "uniform" else np.quantile(said, np.linspace(0, 1, n_bins + 1))
-    count = np.bincount(np.searchsorted(edges[1:-1], said), minlength=n_bins)
+    share, mean = calibration_curve(true, p, pos_label=True, n_bins=n_bins, strategy=strategy)
+    # calibration_curve does not return counts: the same bins again
+    edges = np.linspace(0, 1, n_bins + 1) if strategy == "uniform" else np.quantile(p, np.linspace(0, 1, n_bins + 1))
+    count = np.bincount(np.searchsorted(edges[1:-1], p), minlength=n_bins)
     return Curve(mean, share, count[count > 0].astype(np.float64))
 
 

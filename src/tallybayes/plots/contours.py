@@ -28,9 +28,9 @@ SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 class DensityContourDisplay(Display):
     """Contours of p(x, y | class) in the plane of two numeric columns, with the decision boundary.
 
-    Each contour is the edge of the smallest region that holds a share of its class: by default 10, 30, 50, 70 and 90 %,
-    from the inside out. Those of Gaussians are ellipses. Colour and dashes say the class. Solid: the decision boundary,
-    over the winner's pale colour. Contours that do not close leave the picture. Made by `from_estimator`.
+    Each contour is the edge of the smallest region that holds a share of its class: by default 10, 30, 50, 70 and 90%,
+    from the inside out. Those of Gaussians are ellipses. Colour and dashes: the class. Solid: the decision boundary,
+    over the pale colour of the predicted class. Contours that do not close leave the picture. Made by `from_estimator`.
 
     Parameters
     ----------
@@ -228,5 +228,5 @@ class DensityContourDisplay(Display):
             handles.append(Line2D([], [], color=style.INK, linewidth=1.6))
             names.append("boundary")
         handles.append(Line2D([], [], linestyle=""))
-        names.append(f"inside: {', '.join(f'{100 * s:g}' for s in self.shares)} % of a class")
+        names.append(f"inside: {', '.join(f'{100 * s:g}' for s in self.shares)}% of a class")
         style.legend(ax, handles, names)

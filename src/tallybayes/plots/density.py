@@ -1,4 +1,4 @@
-"""What each class says of each column: curves, bars and intervals, with the rows behind them if given."""
+"""The distribution of each column given the class: curves, bars and intervals, over the rows if given."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class ClassDensityDisplay(Display):
     """P(x_j | class) for each column: a curve for numbers, bars for whole numbers, levels and intervals.
 
     Up to four classes lie over each other. More have a line each, where every curve is scaled to the same height; and
-    levels become a table of percentages. With X and y, what the rows say is drawn behind in grey or in outline. More
-    than 24 intervals of a column are joined into 24; that, and columns and classes that are not shown, is said in the
-    picture. Made by `from_estimator`.
+    levels become a table of percentages. With X and y, the observed shares are drawn behind in grey or in outline. More
+    than 24 intervals of a column are joined into 24; the picture states that, and which columns and classes are not
+    shown. Made by `from_estimator`.
 
     Parameters
     ----------

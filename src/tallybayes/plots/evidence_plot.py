@@ -1,4 +1,4 @@
-"""Why this answer: what each column says for a class in one row, as bars."""
+"""Evidence for one prediction as bars: the log-odds contribution of each column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Gaussian that each class says of two columns, where it says one."""
+"""Mean and covariance of two columns in each class, where the model has a Gaussian of them."""
 
 from __future__ import annotations
 

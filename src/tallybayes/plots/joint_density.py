@@ -1,4 +1,4 @@
-"""What each class says of two columns together: p(x, y | class) over the plane, and the regions that hold a share.
+"""The density p(x, y | class) of two columns over the plane, and the smallest regions that hold a share.
 
 No formula of a distribution is needed: it is the model's own log joint with the other columns left out and a prior that
 is the same for all classes. Where a model reads a number as an interval, its probability is spread over the interval.

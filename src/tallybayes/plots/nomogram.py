@@ -1,4 +1,4 @@
-"""A naive or linear model on one sheet: read off what each value says, add, and read off the probability."""
+"""A naive or linear model on one sheet: add the log-odds of the values of a row, and read off the probability."""
 
 from __future__ import annotations
 

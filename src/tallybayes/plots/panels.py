@@ -1,4 +1,4 @@
-"""What each class says of one column: P(x_j | class) as a curve, over whole numbers, levels, intervals, or as shares.
+"""P(x_j | class) of one column: a curve, or bars over whole numbers, levels and intervals, or shares.
 
 The curve needs no formula of the distribution: it is the model's own log joint with all other columns left out, and
 without the prior.

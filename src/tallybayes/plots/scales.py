@@ -116,7 +116,7 @@ def make_scales(
 
 
 def _values(model: GenerativeClassifier, j: int, column: Array) -> tuple[bool, Array, Array]:
-    """Are they levels; the levels, or a grid over the middle 98 % of the column; and what to ask the model for them."""
+    """Are they levels; the levels, or a grid over the middle 98% of the column; and what to ask the model for them."""
     schema = model.schema_
     if j in schema.cuts:  # asked in the middle of each interval
         cuts = schema.cuts[j]

@@ -33,9 +33,9 @@ LIGHT = np.array([-0.5, -0.55, 0.67])  # where it comes from: the left, the fron
 class DensitySurfaceDisplay(Display):
     """Surface of p(x, y | class) over the plane of two numeric columns, in three dimensions.
 
-    On the floor, contours around the smallest regions that hold 50 and 90 % of a class. The name of a class stands on
-    its peak. A class that hardly varies would flatten the others: its peak is cut, and the picture says how high it
-    is. With `mixture`, one surface: p(x, y) = Σ_k P(k) p(x, y | k), in the colour of the class that wins. Made by
+    On the floor, contours around the smallest regions that hold 50% and 90% of a class. The name of a class stands on
+    its peak. A class that hardly varies would flatten the others: its peak is cut, and the picture states how high it
+    is. With `mixture`, one surface: p(x, y) = Σ_k P(k) p(x, y | k), in the colour of the predicted class. Made by
     `from_estimator`.
 
     Parameters

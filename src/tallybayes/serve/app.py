@@ -146,10 +146,10 @@ class Service:
         if not host:
             raise HttpError(400, "Send one Host header.")
         if len(headers) < len(scope["headers"]):  # two readers may take each another one of two
-            names = [name for name, _ in scope["headers"]]
-            for name in ONCE:
-                if names.count(name) > 1:
-                    raise HttpError(400, f"Send one {name.decode().title()} header.")
+            names = [each for each, _ in scope["headers"]]
+            for once in ONCE:
+                if names.count(once) > 1:
+                    raise HttpError(400, f"Send one {once.decode().title()} header.")
         name = _name(host)
         if self.hosts is not None and name not in self.hosts:
             raise HttpError(

@@ -8,7 +8,7 @@ Its moment generating function is known (Anderson 2003, 10.4): with Γ_d the mul
 
 and tail probabilities follow from it by the saddlepoint formula of Lugannani and Rice (1980), good to a few percent of
 themselves however small they are. The usual χ² is a limit for many rows: with 17 rows in each of 3 classes and 15
-columns, where it would alarm in 5 % of tables, it alarms in 64 %.
+columns, where it would alarm in 5% of tables, it alarms in 64%.
 """
 
 from __future__ import annotations
