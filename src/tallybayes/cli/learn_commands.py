@@ -325,6 +325,7 @@ def _report(model: GenerativeClassifier, path: str, what: str, facts: dict[str, 
     counts = dict(zip(map(str, model.classes_.tolist()), model.class_count_.tolist(), strict=True))
     shown = ", ".join(f"{label}: {n:,.10g}" for label, n in list(counts.items())[:10])
     more = f" and {len(counts) - 10} more" if len(counts) > 10 else ""
-    holds = f"{path} holds a {type(model).__name__} of {model.n_features_in_} columns"
+    d = model.n_features_in_
+    holds = f"{path} holds a {type(model).__name__} of {d:,} column{'s' if d != 1 else ''}"
     text = f"{what}. {holds}; rows by class: {shown}{more}."
     output.show(text, {"model": path, "estimator": type(model).__name__, **facts, "class_count": counts}, as_json)
