@@ -71,6 +71,10 @@ def register(cls: type[Distribution]) -> type[Distribution]:
     OptionError
         If it is no such class.
 
+    See Also
+    --------
+    registered : All names.
+
     Examples
     --------
     A column of numbers about 0; ``NaiveBayes({"error": "centred"})`` then takes it by name:
@@ -117,6 +121,10 @@ def registered() -> tuple[str, ...]:
     tuple of str
         Those of the library first, then what was registered.
 
+    See Also
+    --------
+    register : Give a distribution a name.
+
     Examples
     --------
     >>> from tallybayes.distributions import registered
@@ -133,6 +141,10 @@ def known() -> dict[str, type[Distribution]]:
     -------
     dict from str to type
         The library's that have no name in `distributions=` too.
+
+    See Also
+    --------
+    registered : All names.
 
     Examples
     --------
@@ -169,6 +181,11 @@ def distribution(what: object, options: Mapping[str, object]) -> Distribution:
     ------
     OptionError
         If it is no distribution.
+
+    See Also
+    --------
+    register : Give a distribution a name.
+    registered : All names.
 
     Examples
     --------

@@ -52,6 +52,11 @@ class Distribution(ABC, Generic[S, P]):
     capabilities : collection of types
         What it offers besides the verbs.
 
+    See Also
+    --------
+    SimpleDistribution : A distribution of one column whose statistics are sums.
+    register : Give it a name.
+
     Examples
     --------
     >>> from tallybayes import GaussianNB

@@ -40,6 +40,11 @@ def merge_all(models: Iterable[Model]) -> Model:
     MergeError
         If two of them count different things, or there is none.
 
+    See Also
+    --------
+    NaiveBayes.merge : Add the statistics of other models in place.
+    tallybayes.privacy.private_counts : Counts with noise, before they leave a site.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes, merge_all

@@ -102,6 +102,11 @@ class Comparison:
     advice : str
         Which to use, and why, in a sentence or two.
 
+    See Also
+    --------
+    tallybayes.compare_models : Makes it.
+    tallybayes.plots.ComparisonDisplay : Draws it.
+
     Examples
     --------
     >>> from tallybayes import compare_models

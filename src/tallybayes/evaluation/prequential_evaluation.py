@@ -41,6 +41,11 @@ class Prequential:
     drift : list of Drift
         ``drift_`` of the model at the end; empty for a model without it.
 
+    See Also
+    --------
+    prequential : Makes it.
+    tallybayes.plots.PrequentialDisplay : Draws it.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes
@@ -128,6 +133,15 @@ def prequential(
     -------
     Prequential
         Accuracy, log-loss, kappa and CPU time, in all and by block.
+
+    See Also
+    --------
+    tallybayes.StreamingBayes : A model for streams that drift.
+    tallybayes.plots.PrequentialDisplay : Draws the result.
+
+    References
+    ----------
+    - Dawid (1984), Statistical theory: the prequential approach. J. R. Stat. Soc. A 147.
 
     Examples
     --------

@@ -83,6 +83,11 @@ class Explanation:
     probability : ndarray of shape (n_rows, n_classes)
         P(class | x).
 
+    See Also
+    --------
+    tallybayes.plots.EvidenceDisplay : Draws the evidence of one row.
+    FeatureRanking : Features ranked for all rows.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

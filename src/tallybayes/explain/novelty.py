@@ -47,6 +47,10 @@ class NoveltyScore:
     model, reference, drawn
         As above.
 
+    See Also
+    --------
+    tallybayes.BayesDecision : Rejects rows whose best decision has a high risk.
+
     Examples
     --------
     >>> from tallybayes import GaussianNB

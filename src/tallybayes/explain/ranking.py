@@ -51,6 +51,10 @@ class FeatureRanking:
     order : ndarray of shape (n_features,)
         Positions of the features, the most informative first.
 
+    See Also
+    --------
+    Explanation : The evidence in single rows.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

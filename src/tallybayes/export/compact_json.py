@@ -39,6 +39,10 @@ def compact(model: object) -> dict[str, Json]:
     ExportError
         If the model cannot be described; the message says why.
 
+    See Also
+    --------
+    description : The whole model as data.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

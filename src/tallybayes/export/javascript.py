@@ -92,6 +92,10 @@ def scorer_source(exported: bool = True) -> str:
     str
         JavaScript without imports.
 
+    See Also
+    --------
+    description : The model that it scores.
+
     Examples
     --------
     >>> from tallybayes.export import scorer_source

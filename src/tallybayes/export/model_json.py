@@ -45,6 +45,10 @@ def description(model: object) -> dict[str, Json]:
     ExportError
         If the model cannot be described; the message says why.
 
+    See Also
+    --------
+    compact : The same, smaller.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

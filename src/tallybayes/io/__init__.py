@@ -270,6 +270,10 @@ def load_notes(path: object) -> dict[str, Any]:
     ModelFileError
         If the file holds no model, or one that no rows can have made.
 
+    See Also
+    --------
+    tallybayes.save : Writes notes with a model.
+
     Examples
     --------
     >>> import io

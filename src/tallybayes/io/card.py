@@ -48,6 +48,10 @@ def model_card(model: GenerativeClassifier | BayesDecision, *, notes: Mapping[st
     OptionError
         If the model is none of this library's, or the notes are no dict.
 
+    See Also
+    --------
+    tallybayes.report : The performance of a model as an HTML file.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

@@ -49,6 +49,11 @@ class DecisionBoundaryDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    BoundaryShiftDisplay : Boundaries under several priors or losses.
+    DensityContourDisplay : The densities behind the boundary.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

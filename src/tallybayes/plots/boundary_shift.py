@@ -47,6 +47,10 @@ class BoundaryShiftDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    DecisionBoundaryDisplay : The boundary of the model as fitted.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

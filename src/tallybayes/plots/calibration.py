@@ -79,6 +79,14 @@ class CalibrationDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    tallybayes.report : A report with the calibration of a model.
+
+    References
+    ----------
+    - Wilson (1927), Probable inference, the law of succession, and statistical inference. JASA 22.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

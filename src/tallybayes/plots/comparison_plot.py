@@ -43,6 +43,10 @@ class ComparisonDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    tallybayes.compare_models : Makes the comparison.
+
     Examples
     --------
     >>> from tallybayes import compare_models

@@ -52,6 +52,14 @@ class DensityContourDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    DensitySurfaceDisplay : The same in three dimensions.
+
+    References
+    ----------
+    - Hyndman (1996), Computing and graphing highest density regions. The American Statistician 50.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -67,6 +67,10 @@ class ClassDensityDisplay(Display):
     ax_ : matplotlib Axes
         Drawn when first asked for: the whole, which the panels divide among them.
 
+    See Also
+    --------
+    DensityContourDisplay : Densities over two columns.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

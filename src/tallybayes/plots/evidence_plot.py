@@ -58,6 +58,10 @@ class EvidenceDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    NomogramDisplay : The evidence of every value of a naive model.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

@@ -48,6 +48,15 @@ class FactorGraphDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    NetworkDisplay : The graph of a Bayesian network.
+    tallybayes.evaluation.discriminative_counterpart : The model on the right.
+
+    References
+    ----------
+    - Ng and Jordan (2002), On discriminative vs. generative classifiers. NIPS.
+
     Examples
     --------
     >>> from tallybayes.plots import FactorGraphDisplay

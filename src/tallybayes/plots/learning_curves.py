@@ -44,6 +44,14 @@ class LearningCurvesDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    tallybayes.evaluation.learning_curves : Computes the curves.
+
+    References
+    ----------
+    - Ng and Jordan (2002), On discriminative vs. generative classifiers. NIPS.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -73,6 +73,15 @@ class NetworkDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    FactorGraphDisplay : A model beside its discriminative counterpart.
+
+    References
+    ----------
+    - Sugiyama, Tagawa and Toda (1981), Methods for visual understanding of hierarchical system structures.
+      IEEE SMC 11.
+
     Examples
     --------
     >>> from tallybayes.plots import NetworkDisplay

@@ -62,6 +62,14 @@ class NomogramDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    EvidenceDisplay : The evidence of one row.
+
+    References
+    ----------
+    - Možina, Demšar, Kattan and Zupan (2004), Nomograms for visualization of naive Bayesian classifier. PKDD.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

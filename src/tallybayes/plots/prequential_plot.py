@@ -45,6 +45,10 @@ class PrequentialDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    tallybayes.evaluation.prequential : Computes the numbers.
+
     Examples
     --------
     >>> from tallybayes import StreamingBayes

@@ -60,6 +60,10 @@ class SigmoidDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    DecisionBoundaryDisplay : The boundary over two columns.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -58,6 +58,10 @@ class DensitySurfaceDisplay(Display):
     ax_ : matplotlib Axes
         Drawn on first access.
 
+    See Also
+    --------
+    DensityContourDisplay : The same from above.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

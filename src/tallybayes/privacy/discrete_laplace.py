@@ -30,6 +30,14 @@ def discrete_laplace(scale: Fraction | float, below: Below = secrets.randbelow) 
     int
         The sample; its variance is about 2 scale².
 
+    See Also
+    --------
+    private_counts : Adds this noise to the counts of a model.
+
+    References
+    ----------
+    - Ghosh, Roughgarden and Sundararajan (2009), Universally utility-maximizing privacy mechanisms. STOC.
+
     Examples
     --------
     >>> from tallybayes.privacy import discrete_laplace

@@ -68,6 +68,15 @@ def private_counts(plan: Model, X: object, y: object, epsilon: float, *, random_
     OptionError
         If something else than tables of counts is needed, or the plan has rows.
 
+    See Also
+    --------
+    small_counts : Cells of few rows, without noise.
+    tallybayes.merge_all : Add the models of several sites.
+
+    References
+    ----------
+    - Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to sensitivity in private data analysis. TCC.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

@@ -43,6 +43,10 @@ def check_counts(model: GenerativeClassifier, min_count: float) -> None:
         With some of the cells. Nothing is suppressed in silence: with the other cells of its table, and the total, a
         suppressed cell could be computed.
 
+    See Also
+    --------
+    small_counts : The counts that are too small.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes
@@ -88,6 +92,11 @@ def small_counts(model: GenerativeClassifier, min_count: float) -> list[str]:
     ------
     PrivacyError
         If a distribution keeps values of single rows.
+
+    See Also
+    --------
+    check_counts : Refuse a model that has such cells.
+    private_counts : Counts with noise.
 
     Examples
     --------

@@ -81,6 +81,10 @@ class Receipt:
     signature : str or None, default=None
         The Ed25519 signature of everything but key and signature.
 
+    See Also
+    --------
+    fingerprint : The hash by which it names a model.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

@@ -37,6 +37,10 @@ def fingerprint(model: GenerativeClassifier) -> str | None:
     str or None
         64 hexadecimal digits; None of a model that has no class left.
 
+    See Also
+    --------
+    Receipt : A record of what was removed.
+
     Examples
     --------
     >>> from tallybayes import GaussianNB, from_bytes, to_bytes

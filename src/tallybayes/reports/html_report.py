@@ -57,6 +57,11 @@ class Report:
     html : str
         The page.
 
+    See Also
+    --------
+    report : Makes it.
+    page : Only the what-if page of a model.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes, report
@@ -134,6 +139,12 @@ def report(
     ------
     OptionError
         If only one of X and y is given, train is no pair, or the model is none of this library's.
+
+    See Also
+    --------
+    page : Only the what-if page of a model.
+    tallybayes.compare_models : Cross-validate the models that suit a table.
+    tallybayes.evaluation.check_assumptions : The tests of assumptions in the report.
 
     Examples
     --------
@@ -260,6 +271,10 @@ def page(model: object, *, title: str | None = None, refresh: str | None = None)
     str
         The page. If the model has no form for other programs, or is too large for a page, the page says so and shows
         the classes and their prior.
+
+    See Also
+    --------
+    report : The page with performance and effects of columns.
 
     Examples
     --------

@@ -141,6 +141,16 @@ class Words(Distribution[WordStatistics, WordParams]):
         are not independent, so naive Bayes is overconfident on long texts; length normalisation gives the multinomial
         and complement models better probabilities. NaiveBayes chooses True for its own 'words'.
 
+    See Also
+    --------
+    Multinomial : Counts in columns.
+    Complement : The rule for unbalanced classes.
+
+    References
+    ----------
+    - McCallum and Nigam (1998), A comparison of event models for naive Bayes text classification. AAAI workshop.
+    - Rennie, Shih, Teevan and Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers. ICML.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

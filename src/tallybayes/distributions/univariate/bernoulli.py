@@ -54,6 +54,10 @@ class Bernoulli(Categorical):
     min_categories : int or array, default=None
         With contiguous, at least this many levels.
 
+    See Also
+    --------
+    Categorical : More than two levels.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes
@@ -115,6 +119,10 @@ class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
         Additive smoothing a; 1 is Laplace smoothing. A sequence has a number for each column.
     threshold : float, default=0.0
         Numbers above it are 1, others 0.
+
+    See Also
+    --------
+    Binned : More than two intervals.
 
     Examples
     --------

@@ -101,6 +101,10 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     min_categories : int or array, default=None
         With contiguous, N_j is at least this.
 
+    See Also
+    --------
+    Bernoulli : Two levels, and counts of a 0/1 column.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes
@@ -484,6 +488,15 @@ class Binned(Categorical):
         Rule for the cut points if `points` is empty.
     bins : int, default=10
         Into how many intervals 'width' and 'frequency' cut.
+
+    See Also
+    --------
+    Gaussian : Numbers without bins.
+    Kernel : A density of any shape, which keeps the values.
+
+    References
+    ----------
+    - Fayyad and Irani (1993), Multi-interval discretization of continuous-valued attributes. IJCAI.
 
     Examples
     --------

@@ -114,6 +114,11 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
     var_smoothing : float, default=1e-9
         Share of a feature's overall variance that is added to its variances.
 
+    See Also
+    --------
+    LogGaussian : Positive, skewed numbers.
+    Kernel : A density of any shape.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

@@ -90,6 +90,14 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
     bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
         Bandwidth rule. A number is in units of the feature's overall standard deviation.
 
+    See Also
+    --------
+    Gaussian : Two moments, and no values kept.
+
+    References
+    ----------
+    - John and Langley (1995), Estimating continuous distributions in Bayesian classifiers. UAI.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

@@ -104,6 +104,10 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
     var_smoothing : float, default=1e-9
         Share of the overall variance of the logarithms that is added to their variances.
 
+    See Also
+    --------
+    Gaussian : Numbers of any sign.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

@@ -86,6 +86,15 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
     alpha : float or sequence of float, default=1.0
         Additive smoothing a. A sequence has a number for each column.
 
+    See Also
+    --------
+    Complement : The rule for unbalanced classes.
+    Words : Words of a text column.
+
+    References
+    ----------
+    - McCallum and Nigam (1998), A comparison of event models for naive Bayes text classification. AAAI workshop.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes
@@ -246,6 +255,14 @@ class Complement(Multinomial):
         Additive smoothing a. A sequence has a number for each column.
     norm : bool, default=False
         Whether w_c is divided by ``Σ_j |w_cj|``.
+
+    See Also
+    --------
+    Multinomial : The counts of each class itself.
+
+    References
+    ----------
+    - Rennie, Shih, Teevan and Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers. ICML.
 
     Examples
     --------

@@ -84,6 +84,10 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
     alpha : float or sequence of float, default=1.0
         Smoothing a: number of added rows with the feature's overall mean. A sequence has a number for each column.
 
+    See Also
+    --------
+    Multinomial : Counts that share a total.
+
     Examples
     --------
     >>> from tallybayes import NaiveBayes

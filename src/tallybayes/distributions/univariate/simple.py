@@ -38,6 +38,11 @@ class SimpleDistribution(Distribution[Stats, Params]):
     kinds : tuple of str
         The kinds of column that it can take.
 
+    See Also
+    --------
+    Distribution : All methods of a distribution.
+    register : Give it a name.
+
     Examples
     --------
     Waiting times: their rate is n / Σ x, so one sum is all there is to keep.

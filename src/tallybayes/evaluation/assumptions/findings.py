@@ -113,6 +113,10 @@ class AssumptionReport:
     findings : tuple of Finding
         The three, in this order.
 
+    See Also
+    --------
+    check_assumptions : Makes it.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -31,6 +31,15 @@ def discriminative_counterpart(estimator: object, *, C: float = 10.0) -> Pipelin
     sklearn.pipeline.Pipeline
         Unfitted, to be fitted on the same rows: MatchingFeatures, then LogisticRegression.
 
+    See Also
+    --------
+    learning_curves : Compare the pair by the number of training rows.
+    count_parameters : Parameters of both.
+
+    References
+    ----------
+    - Ng and Jordan (2002), On discriminative vs. generative classifiers. NIPS.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

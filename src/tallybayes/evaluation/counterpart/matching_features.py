@@ -78,6 +78,10 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_ : int
         How many columns there are.
 
+    See Also
+    --------
+    discriminative_counterpart : Uses it as the first step of its pipeline.
+
     Examples
     --------
     Gaussians with variances of their own have log-odds that are linear in x and x²:

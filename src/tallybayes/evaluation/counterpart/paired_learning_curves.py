@@ -54,6 +54,15 @@ class LearningCurves:
     names, sizes, error, log_loss, parameters, container
         As above.
 
+    See Also
+    --------
+    learning_curves : Makes them.
+    tallybayes.plots.LearningCurvesDisplay : Draws them.
+
+    References
+    ----------
+    - Ng and Jordan (2002), On discriminative vs. generative classifiers. NIPS.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

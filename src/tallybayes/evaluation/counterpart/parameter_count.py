@@ -35,6 +35,14 @@ def count_parameters(model: object) -> int:
     OptionError
         If it is neither, or if a distribution has no fixed number of parameters.
 
+    See Also
+    --------
+    discriminative_counterpart : The logistic regression of the same form.
+
+    References
+    ----------
+    - Ng and Jordan (2002), On discriminative vs. generative classifiers. NIPS.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
