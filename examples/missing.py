@@ -3,7 +3,8 @@ A medical table with missing values
 ===================================
 
 Values are deleted at random from the breast cancer table. A Gaussian discriminant integrates missing values out
-exactly, when it learns and when it predicts; a logistic regression needs imputation.
+exactly when it predicts, and estimates each covariance from the rows that have both columns when it learns; a logistic
+regression needs imputation.
 """
 
 # %%

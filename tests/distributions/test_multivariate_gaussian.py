@@ -144,7 +144,9 @@ def test_missing_values_take_the_pairs_that_are_there() -> None:
     X, y, w = rows(5, 200, gaps=0.2)
     model = tb.QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, y, sample_weight=w)
     n, _, product = pair_oracle(X, y, w, 1, 0, 2)
-    np.testing.assert_allclose(model.covariance_[1][0, 2], product / n)
+    statistics = model.fitted_.terms[0].statistics
+    np.testing.assert_allclose(statistics.n[1][0, 2], n)
+    np.testing.assert_allclose(statistics.scatter[1][0, 2], product)
     assert np.isfinite(model.predict_joint_log_proba(X)).all()
     nothing = np.full((1, 3), np.nan)
     np.testing.assert_allclose(model.predict_proba(nothing)[0], model.priors_)

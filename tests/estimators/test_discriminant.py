@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.stats import multivariate_normal
 from sklearn import discriminant_analysis as sk
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.metrics import log_loss
 
 import tallybayes as tb
 from tallybayes.data.encoding import Numbers
@@ -558,3 +559,55 @@ def test_far_more_columns_than_rows_have_the_same_lines_directions_and_importanc
     for name in ("coef_", "intercept_", "feature_importances_"):
         same(getattr(one, name), getattr(other, name), 1e-7)
     same(np.abs(one.transform(X)), np.abs(other.transform(X)), 1e-7)  # directions have no sign
+
+
+@pytest.mark.parametrize("missing", [0.01, 0.2])
+def test_missing_values_leave_no_direction_without_variance(missing: float) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    rng = np.random.default_rng(0)
+    X[rng.random(X.shape) < missing] = np.nan
+    learned = rng.random(len(y)) < 0.5
+    for model, most in (
+        (tb.LinearDiscriminantAnalysis(), 0.25),
+        (tb.QuadraticDiscriminantAnalysis(), 0.6),
+        (tb.RegularizedDiscriminantAnalysis(), 0.3),
+    ):
+        model.fit(X[learned], y[learned])
+        loss = log_loss(y[~learned], model.predict_proba(X[~learned]))
+        assert loss < most  # 5 to 14 from pairs of columns as they are
+
+
+def test_eigenvalues_below_what_missing_values_blur_are_raised_to_it() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(80, 1)) + 0.05 * rng.normal(size=(80, 4))
+    x[:, 3] = rng.normal(size=80)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    n = (~np.isnan(x)).T @ (~np.isnan(x)).astype(float)
+    r = np.empty((4, 4))
+    for i in range(4):
+        for j in range(4):
+            both = x[~np.isnan(x[:, i]) & ~np.isnan(x[:, j])]
+            r[i, j] = np.mean((both[:, i] - both[:, i].mean()) * (both[:, j] - both[:, j].mean()))
+    variance = np.diag(r).copy()
+    r = np.clip(r / np.sqrt(variance) / np.sqrt(variance)[:, None], -1, 1)
+    noise = (1 + r**2) * (1 / n - 1 / n.max())
+    noise[np.diag_indices(4)] = 0
+    value, vector = np.linalg.eigh(r)
+    least = [np.sqrt(sum(v[i] ** 2 * noise[i, j] for i in range(4) for j in range(4))) for v in vector.T]
+    assert (value < least).any()
+    assert (value > least).any()
+    found = vector @ np.diag(np.maximum(value, least)) @ vector.T
+    scale = np.sqrt(variance / np.diag(found))
+    model = tb.LinearDiscriminantAnalysis(store_covariance=True).fit(x, np.zeros(80))
+    np.testing.assert_allclose(model.covariance_, found * scale * scale[:, None], rtol=1e-12)
+
+
+def test_rda_is_chosen_where_no_row_is_complete() -> None:
+    rng = np.random.default_rng(0)
+    y, t = np.arange(60) % 2, np.arange(500) % 2
+    X, T = rng.normal(size=(60, 20)) + 0.5 * y[:, None], rng.normal(size=(500, 20)) + 0.5 * t[:, None]
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[np.arange(60), np.arange(60) % 20] = np.nan
+    model = tb.RegularizedDiscriminantAnalysis().fit(X, y)
+    assert model.shrinkage_ > 0.3
+    assert log_loss(t, model.predict_proba(T)) < 0.5

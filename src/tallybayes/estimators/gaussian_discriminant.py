@@ -32,7 +32,8 @@ class GaussianDiscriminant(GenerativeClassifier):
     """One Gaussian over all columns for each class: P(x | class k) = N(mean_k, Σ_k).
 
     Σ_k(w, γ) = (1 − γ) Σ_k(w) + γ (tr Σ_k(w) / d) I,  Σ_k(w) = w S_k + (1 − w) Σ;  S_k: the covariance of class k, Σ:
-    that of all classes about their own means; w: own_covariance, which is 1 − λ of Friedman (1989); γ: shrinkage.
+    that of all classes about their own means; w: own_covariance (Friedman (1989) mixes scatter matrices, by
+    1 − λ); γ: shrinkage.
 
     Parameters
     ----------
@@ -432,8 +433,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     """Regularised discriminant analysis (Friedman 1989): between LDA and QDA, chosen by leave-one-out.
 
     P(x | class k) = N(mean_k, Σ_k),  Σ_k(w, γ) = (1 − γ) Σ_k(w) + γ (tr Σ_k(w) / d) I,  Σ_k(w) = w S_k + (1 − w) Σ;
-    S_k: the covariance of class k, Σ: that of all classes about their own means; w: own_covariance, which is 1 − λ of
-    Friedman; γ: shrinkage.
+    S_k: the covariance of class k, Σ: that of all classes about their own means; w: own_covariance; γ: shrinkage.
 
     Parameters
     ----------

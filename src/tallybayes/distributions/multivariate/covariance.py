@@ -8,6 +8,9 @@ rows. The rule, which does not depend on units:
    A direction whose variance is below tol² (and tol² of the class's largest) has none: the class takes the pooled
    variance in that direction (a class of one row: all of it).
 3. What still has none is given tol²: nearly, but not infinitely, sure.
+
+With missing values each covariance comes from other rows, and together they need not be those of any distribution:
+directions of little variance may have none at all, and predictions would be certain and wrong. See `_raised`.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from tallybayes.distributions.multivariate.gaussian_parameters import FullParams
 from tallybayes.distributions.multivariate.gaussian_statistics import (
     BlockStatistics,
     FourthStatistics,
+    PairedStatistics,
     ScatterStatistics,
     WeighedStatistics,
 )
@@ -95,12 +99,16 @@ def pooled_covariance(s: ScatterStatistics, b: GaussianBlock, gamma: tuple[float
         n = s.most_rows()
         parts = (n[k] * own_covariance(s, b, k, gamma[k]) for k in np.flatnonzero(n > 0).tolist())
         return np.asarray(sum(parts, np.zeros(s.scatter.shape[1:])) / (n.sum() or 1.0))
-    return divided(s.scatter.sum(axis=0), s.n.sum(axis=0) - b.ddof * (s.n > 0).sum(axis=0))
+    n = s.n.sum(axis=0)
+    cov = divided(s.scatter.sum(axis=0), n - b.ddof * (s.n > 0).sum(axis=0))
+    return _raised(cov, n) if isinstance(s, PairedStatistics) else cov
 
 
 def own_covariance(s: ScatterStatistics, b: GaussianBlock, k: int, gamma: float) -> Array:
     """scatter_k / (n_k − ddof), shrunk by gamma towards its own variances."""
     cov = divided(s.scatter[k], np.asarray(s.n[k] - b.ddof))
+    if isinstance(s, PairedStatistics):
+        cov = _raised(cov, s.n[k])
     if gamma == 0:
         return cov
     scaled, unit = _correlation(cov)
@@ -108,6 +116,37 @@ def own_covariance(s: ScatterStatistics, b: GaussianBlock, k: int, gamma: float)
     scaled *= 1 - gamma
     scaled[np.diag_indices(len(unit))] += level
     return np.asarray(scaled * unit * unit[:, None])
+
+
+def _raised(cov: Array, n: Array) -> Array:
+    """A covariance whose entries come from n (d, d) rows each, with no direction below what the missing values blur.
+
+    An entry of the correlation matrix from n_ij of n rows differs from that of all n by a variance of about
+
+        σ_ij² = (1 + r_ij²) (1/n_ij − 1/n).
+
+    Eigenvalues below √(Σ_ij v_i² σ_ij²), v their eigenvector, are raised to it; variances stay. Where no value is
+    missing that is 0.
+    """
+    there = np.flatnonzero(np.diag(cov) > 0)
+    each = n[np.ix_(there, there)]
+    if len(there) < 2 or (each == each[0, 0]).all():
+        return cov
+    unit = np.sqrt(np.diag(cov)[there])
+    r = np.clip(cov[np.ix_(there, there)] / unit / unit[:, None], -1.0, 1.0)
+    few = 1 / np.maximum(each, 1.0)  # of fewer than one row a correlation is known no worse than not at all
+    noise = (1 + r * r) * (few - few.min())
+    np.fill_diagonal(noise, 0.0)
+    value, vector = np.linalg.eigh(r)
+    raised = np.maximum(value, np.sqrt(np.square(vector).T @ noise.sum(axis=1)))
+    if (raised == value).all():
+        return cov
+    found = (vector * raised) @ vector.T
+    scale = unit / np.sqrt(np.diag(found))
+    out = cov.copy()
+    out[np.ix_(there, there)] = found * scale * scale[:, None]
+    out[there, there] = np.square(unit)
+    return out
 
 
 def _correlation(cov: Array) -> tuple[Array, Array]:

@@ -4,8 +4,9 @@ A row that leaves takes one outer product out of each covariance: cpp/core/discr
 What is here: the rows that take part and what each takes with it, and for each w and class the two covariances that
 matter (for rows of the class and for all others), by their eigenvectors.
 
-A row of weight 2 is two rows, each left out once. Rows with missing values, and the only row of a class, take no
-part. A pair (w, γ) that leaves a covariance without full rank is not chosen.
+A row of weight 2 is two rows, each left out once. The only row of a class takes no part. Missing values are filled
+with the mean of their column, for this choice alone: where many are missing, complete rows are too few to choose by. A
+pair (w, γ) that leaves a covariance without full rank is not chosen.
 
 Shrinkage is in the units of the data, and so are eigenvectors that serve all γ. γ = 0 has no units: where those of the
 columns differ much it has frames of its own, in units of the columns' standard deviations. Else the digits of a column
@@ -24,7 +25,11 @@ from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers
 from tallybayes.distributions.multivariate import covariance
 from tallybayes.distributions.multivariate.gaussian_moments import blocks
-from tallybayes.distributions.multivariate.gaussian_statistics import BlockStatistics, CompactStatistics
+from tallybayes.distributions.multivariate.gaussian_statistics import (
+    BlockStatistics,
+    CompactStatistics,
+    PairedStatistics,
+)
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.model.leave_one_out.class_prior import LeftPrior
 from tallybayes.utils.array_types import Array
@@ -40,8 +45,8 @@ WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, e
 
 
 @dataclass(frozen=True)
-class _CompleteRows:
-    """The complete rows, and their sums."""
+class _WholeRows:
+    """The rows without missing values, and their sums."""
 
     data: Numbers
     size: Array  # |x − mean|², NaN: takes no part
@@ -107,7 +112,7 @@ def losses(
     return np.where(np.isfinite(loss), loss / q.w[part].sum(), np.inf)
 
 
-def _in_units(q: _CompleteRows, gammas: Array, tol: float) -> Iterator[tuple[Array, _CompleteRows]]:
+def _in_units(q: _WholeRows, gammas: Array, tol: float) -> Iterator[tuple[Array, _WholeRows]]:
     """Which γ go together, and what they are computed from."""
     plain = gammas == 0
     own = _without_units(q, tol) if plain.any() and q.data.d and not q.outside else None
@@ -119,7 +124,7 @@ def _in_units(q: _CompleteRows, gammas: Array, tol: float) -> Iterator[tuple[Arr
         yield ~plain, q
 
 
-def _without_units(q: _CompleteRows, tol: float) -> _CompleteRows | None:
+def _without_units(q: _WholeRows, tol: float) -> _WholeRows | None:
     """What γ = 0 is computed from, if not from the rows as they are."""
     variance = np.diagonal(q.scatter.sum(axis=0))
     unit = np.sqrt(np.where(variance > 0, variance, 1.0))
@@ -131,7 +136,7 @@ def _without_units(q: _CompleteRows, tol: float) -> _CompleteRows | None:
     return scaled if unit.max() > APART * unit.min() else None
 
 
-def _directions(q: _CompleteRows, tol: float) -> Array:
+def _directions(q: _WholeRows, tol: float) -> Array:
     """The directions in which some rows differ, a vector in each row."""
     total = q.n.sum()
     away = ((q.mean - q.mean[0]) + (q.low - q.low[0])) / q.unit
@@ -146,7 +151,7 @@ def _directions(q: _CompleteRows, tol: float) -> Array:
     return np.asarray(vector[:, value > covariance.least(len(whole), tol) * min(1.0, float(value[-1]))].T)
 
 
-def _turned(q: _CompleteRows, basis: Array) -> _CompleteRows:
+def _turned(q: _WholeRows, basis: Array) -> _WholeRows:
     """The rows in the directions of `basis`, about the mean of the first class."""
     rotate = basis.T / np.asarray(q.unit)[:, None]
     x = np.concatenate([((x - q.mean[0]) - q.low[0]) @ rotate for _, x in blocks(q.data)])
@@ -167,35 +172,51 @@ def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
         yield float(unit[some].mean()), some
 
 
-def _rows(data: Data, y: Array, w: Array | None, s: BlockStatistics) -> _CompleteRows:
+def _rows(data: Data, y: Array, w: Array | None, s: BlockStatistics) -> _WholeRows:
     outside, K = 0, len(s.n)
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
+    mean_of_column = _means(s) if isinstance(s, PairedStatistics) else None
+    if isinstance(data, Numbers) and mean_of_column is not None:
+        data = Numbers(None, None, tuple(_filled(data.column(j), m) for j, m in enumerate(mean_of_column)))
     if not isinstance(data, Numbers) or not isinstance(s, CompactStatistics):
         if not isinstance(data, Numbers) or data.d > data.n:
             used = (y >= 0) & (weight > 0)
             x = np.concatenate([x for _, x in blocks(data)])[used]
             y, weight = y[used], weight[used]
-            x, outside = _in_their_span(x[~np.isnan(x).any(axis=1)], x)
+            x = x if mean_of_column is None else _filled(x, mean_of_column)
+            x, outside = _in_their_span(x)
             data = Numbers(x, None)
         code = np.ascontiguousarray(y, dtype=np.int32)
         n, mean, low, scatter, _ = _core.scatter(data.columns, code, weight, K, False)
         s = CompactStatistics(n, mean, low, scatter)
     code = np.where(weight > 0, y, -1).astype(np.int32)
     size = _core.class_distances(data.columns, code, s.mean, s.low)
-    return _CompleteRows(data, size, y, weight, s.n, s.mean, s.low, s.scatter, outside)
+    return _WholeRows(data, size, y, weight, s.n, s.mean, s.low, s.scatter, outside)
 
 
-def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
+def _means(s: PairedStatistics) -> Array:
+    """The mean of each column over all classes."""
+    n, mean, _ = covariance.class_means(s)
+    share = covariance.light(n)
+    found = mean[0] + (share * (mean - mean[0])).sum(axis=0) / np.maximum(share.sum(axis=0), TINY)
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def _filled(x: Array, mean: Array) -> Array:
+    return np.where(np.isnan(x), mean, x)
+
+
+def _in_their_span(x: Array) -> tuple[Array, int]:
     """Fewer rows than columns: all that differs between them lies in as many directions."""
-    if not 0 < len(complete) < x.shape[1]:
+    if not 0 < len(x) < x.shape[1]:
         return np.ascontiguousarray(x), 0
-    centre = complete.mean(axis=0)
-    _, size, basis = np.linalg.svd(complete - centre, full_matrices=False)
+    centre = x.mean(axis=0)
+    _, size, basis = np.linalg.svd(x - centre, full_matrices=False)
     basis = basis[size > 1e-12 * size.max(initial=0.0)]
     return np.ascontiguousarray((x - centre) @ basis.T), x.shape[1] - len(basis)
 
 
-def _losses_of(q: _CompleteRows, rows: Array, unit: Array, r: float, search: _Search) -> Array:
+def _losses_of(q: _WholeRows, rows: Array, unit: Array, r: float, search: _Search) -> Array:
     """Sums over these rows; r: the weight they leave with."""
     order = np.argsort(q.size[rows])
     order = order[np.argsort(q.y[rows][order].astype(np.int32), kind="stable")]
@@ -222,7 +243,7 @@ def _losses_of(q: _CompleteRows, rows: Array, unit: Array, r: float, search: _Se
     return np.concatenate(out)
 
 
-def _frames(q: _CompleteRows, r: float, shares: Array, block: GaussianBlock) -> _Frames:
+def _frames(q: _WholeRows, r: float, shares: Array, block: GaussianBlock) -> _Frames:
     """w S_l / n_l + (1 − w) S / n with the divisors as they are when a row of weight r is gone."""
     K = len(q.n)
     down = float(q.n.sum() - r - block.ddof * (q.n > 0).sum())
