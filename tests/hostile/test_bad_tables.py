@@ -67,6 +67,8 @@ def test_tables_that_cannot_be_read(X: Any, why: str) -> None:
         ([1, "a", 2], "mixes int and str"),
         ([[1, 2]] * 3, "1d array"),
         ([1j, 2j, 3j], "Complex"),
+        (np.array([1j, 2j, 3j], dtype=object), "Complex"),
+        (np.array([1j, "a", "b"], dtype=object), "Complex"),
         ([{"a": 1}, {"a": 2}, {"a": 1}], "row 0 holds a dict"),
         ([[1], [2, 3], [4]], "one for each row"),
         ([1, [2, 3], 4], "row 1 holds a list"),

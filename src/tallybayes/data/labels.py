@@ -16,6 +16,7 @@ from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.lazy_imports import nw
 
 LabelCodes = NDArray[np.int32]
+COMPLEX = "Complex data not supported: y holds complex numbers."
 SAVABLE_LABELS = "strings, bytes, booleans and numbers of 64 bits"
 
 
@@ -207,7 +208,7 @@ def encode_labels(values: Array) -> tuple[LabelCodes, Array]:
     if kind == "f":
         return _encode_floats(values)
     if kind == "c":
-        raise LabelError("Complex data not supported: y holds complex numbers.")
+        raise LabelError(COMPLEX)
     if kind not in "OUST":
         raise LabelError(
             f"Unknown label type: {values.dtype}. Labels may be strings, integers, booleans or categories."
@@ -222,6 +223,8 @@ def encode_labels(values: Array) -> tuple[LabelCodes, Array]:
     if len(codes) and codes.min() < 0:
         row = int(np.argmin(codes))
         raise LabelError(_missing(row))
+    if any(isinstance(label, complex | np.complexfloating) for label in labels):
+        raise LabelError(COMPLEX)
     _check_unicode(codes, labels)
     numeric = [v for v in labels if isinstance(v, float) and not isinstance(v, bool)]
     if any(not float(v).is_integer() for v in numeric):

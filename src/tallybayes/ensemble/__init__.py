@@ -22,17 +22,18 @@ To add a component:
 1. A file here that begins with the method and its paper. One that is fitted on the row sample goes as `neighbors.py`,
    one that is counted as `target_encoding.py`, one from moments as `gaussian_copula.py`. Its meta-feature predicts each
    row of the sample without that row: in closed form, from rows that had no part in it (`class_trees.py`), or
-   cross-fitted.
+   cross-fitted. Chance comes from the hashes of rows (`growing_half` in `class_trees.py`): their order does not matter.
 2. `layout.py` says which tables get it (a field of `Recipe`), `fitting.py` tunes it and fills its meta-features
    (`OtherComponents` and its `in_class_order`, `leave_one_out`, `with_fixed_hyperparameters`),
    `ensemble_distribution.py` scores it (`scores`, `terms`), `ensemble_statistics.py` holds its record, `stacking.py`
    its penalty (`SINGLE_FEATURE`, `nonnegative`), `fixed_choices.py` keeps or refuses it without rows, `validation.py`
    checks it in a file (`COMPONENT_ORDER`), `ensemble_summary.py` describes it.
 3. `estimators/bayes_classifier.py` has its name in `PARTS`, its field in the recipes of `EFFORTS`, in `_only` what
-   `parts=` leaves of it, and in `_check_parts` what it refuses where no rows are kept.
+   `parts=` leaves of it, in `_recipe` whether memory='sums' has it, and in `_check_parts` what it refuses where no rows
+   are kept. `subset_of_networks` of `ensemble_distribution.py` leaves it out of a single network.
 4. Exports: `ensemble_export.py`, `export/ensemble.js`, `export/onnx_ensemble.py`, `engines/sql/sql_ensemble.py`; the
    version of the model file in `io/container.py`.
-5. Tests: an oracle, `all_components` in `tests/every_estimator.py`, tests/laws/test_every_component_active.py and
-   test_sums_of_an_ensemble.py.
+5. Tests: an oracle, `all_components` in `tests/every_estimator.py`, tests/laws/test_every_component_active.py,
+   test_sums_of_an_ensemble.py and test_memory_guarantees.py.
 6. docs/bayes-classifier.md, docs/stacked-ensemble.md, docs/model-json.md and the README.
 """

@@ -271,7 +271,8 @@ def _cut_losses(own: Distribution[Any, Any], data: Numbers, rows: _Judged) -> Fl
 def _losses(own: Distribution[Any, Any], data: Data, rows: _Judged, levels: Sequence[Levels | None]) -> Floats:
     """(columns, rows): −log P(class | x_j) of each row by the others."""
     by_column = capability(own, ColumnLeaveOneOut)
-    assert by_column is not None
+    if by_column is None:
+        raise TypeError(f"{type(own).__name__} is a candidate and has no leave_one_out_columns in its capabilities.")
     context, statistics = Context(rows.weight, levels), own.add(data, rows.y, rows.w, rows.K)
     return _class_losses(by_column.leave_one_out_columns(data, rows.y, rows.unit, statistics, context), rows)
 

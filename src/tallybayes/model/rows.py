@@ -1,6 +1,7 @@
-"""Rows: a table read, aligned and encoded once, with the class and weight of each row. The only way in.
+"""Rows: a table read, aligned and encoded once, with the class and weight of each row.
 
-Learning, forgetting, asking, explaining, leaving out, EM: all of them take Rows, and none reads a table by itself.
+Predicting, forgetting, explaining, leaving out and EM take Rows. A fit that needs its rows only once counts the table
+term by term instead (`fitted.tally`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A new database is a subclass of `SqlDialect` and an entry of `DIALECTS`. The subclass says what is abstract there, and
 whatever else its database writes otherwise: no other module has SQL that depends on the database. To look up in its
 manual: how a name is quoted (`quote`), whether a backslash in a text is only a backslash (`text`), whether ROW_NUMBER
-wants an order (`row_number`), how text is compared by its bytes (`exact`), and NaN and infinity in a column of numbers.
+wants an order (`row_number`), how text is compared by its bytes (`exact`), NaN and infinity in a column of numbers, and
+whether rows that are written out may stand alone in a common table expression (`values`, `relation`).
 """
 
 from __future__ import annotations
