@@ -231,7 +231,9 @@ def test_a_large_block_with_a_missing_value_gives_null(db: Any) -> None:
     model = tb.LinearDiscriminantAnalysis().fit(X, rng.integers(0, 2, 60))
     gap = X.set_column(3, "x3", pa.array([None, *X["x3"].to_pylist()[1:]], pa.float64()))
     fill(db, "rows", gap.append_column("i", pa.array(range(60))))
-    found = sorted(db.execute(tb.export.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    statement = tb.export.to_sql(model, dialect(db), "rows", keep=["i"])
+    assert statement.startswith("/* A row with NULL in a column of the discriminant gets NULL.")
+    found = sorted(db.execute(statement).fetchall())
     assert found[0] == (0, None, None, None)
     np.testing.assert_allclose([r[2:] for r in found[1:]], model.predict_proba(X)[1:], rtol=0, atol=1e-9)
 
@@ -266,6 +268,33 @@ def test_models_with_too_many_cells_advise_what_they_have(monkeypatch: pytest.Mo
             tb.export.to_sql(model.fit(X, y))
         smaller = isinstance(model, tb.BayesClassifier) and model.effort != "fast"
         assert ("effort='fast'" in str(refused.value)) == smaller
+
+
+def test_a_large_ensemble_is_refused_before_its_tables_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    t = table(60, missing=False)
+    model = tb.BayesClassifier("fast", members=2).fit(t.select(["colour", "alive", "length"]), t["kind"].to_pylist())
+    statement = tb.export.to_sql(model)
+    monkeypatch.setattr("tallybayes.engines.sql.sql_ensemble.MAX_CELLS", 5)
+    monkeypatch.setattr("tallybayes.engines.sql.sql_scores.description", lambda _: pytest.fail("described"))
+    with pytest.raises(ExportError, match="fewer columns or fewer levels"):
+        tb.export.to_sql(model)
+    assert statement.startswith("WITH")
+
+
+def test_a_comment_where_rows_of_a_network_get_null() -> None:
+    rng = np.random.default_rng(0)
+    X = pa.table({f"x{j}": [f"v{v}" for v in rng.integers(0, 20, 300)] for j in range(5)})
+    chain = {f"x{j + 1}": f"x{j}" for j in range(4)}
+    wide = tb.BayesNetwork(chain).fit(X, rng.integers(0, 2, 300))
+    assert tb.export.to_sql(wide).startswith("/* A row whose missing parents have more than 4,096 combinations")
+    assert tb.export.to_sql(tb.BayesNetwork({"x1": "x0"}).fit(X, rng.integers(0, 2, 300)))[:2] != "/*"
+
+
+def test_a_kernel_density_is_named_with_what_to_do() -> None:
+    X = pa.table({"age": [1.0, 2.0, 3.0, 4.0], "pay": [1.0, 2.0, 3.0, 4.0]})
+    model = tb.NaiveBayes({"age": "kernel", "pay": "gaussian"}).fit(X, ["a", "b", "a", "b"])
+    with pytest.raises(ExportError, match=r"'age' looks at every value.*NaiveBayes\('mdl', tempered=True\)"):
+        tb.export.to_sql(model)
 
 
 def test_models_without_sql_give_the_reason() -> None:

@@ -334,3 +334,11 @@ def test_the_scorer_of_a_network_agrees_far_outside_the_data(make: Any, tmp_path
     here = model.predict_proba(pd.DataFrame(rows))
     assert (here.max(axis=1) == 1).all()
     np.testing.assert_allclose(found, here, atol=1e-9)
+
+
+def test_the_losses_of_a_decision_are_not_dropped_in_silence() -> None:
+    rows, y = [{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]
+    model = tb.BayesDecision(tb.NaiveBayes(), loss={("sail", "stay"): 9, ("stay", "sail"): 1}).fit(rows, y)
+    for export in (tb.export.to_json, tb.export.to_js, tb.export.to_onnx, tb.export.to_sql):
+        with pytest.raises(ExportError, match="apply the losses to the exported probabilities"):
+            export(model)

@@ -143,6 +143,12 @@ def predictor_of(model: object) -> Predictor:
         return model
     found = getattr(model, "predictor_") if hasattr(type(model), "predictor_") else None  # noqa: B009
     if not isinstance(found, Predictor):
+        if hasattr(type(model), "conditional_risk"):
+            raise ExportError(
+                f"A {type(model).__name__} cannot be exported: its losses would be lost. Export the classifier inside, "
+                "model.estimator_. Its prediction is the most probable class, not the decision: apply the losses to "
+                "the exported probabilities, and take the decision with the least sum of loss × probability."
+            )
         raise ExportError(
             f"Expected a fitted classifier of tallybayes; got {brief(model)}. Of a pipeline or a wrapper, export the "
             "classifier inside: model[-1], model.estimator_."

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tallybayes.engines.sql.sql_relations import NONE, Line, Relations, all_codes, values
+from tallybayes.engines.sql.sql_relations import (
+    MAX_CELLS,
+    NONE,
+    Line,
+    Relations,
+    all_codes,
+    too_many_cells,
+    values,
+)
+from tallybayes.ensemble.ensemble_distribution import Ensemble
+from tallybayes.ensemble.ensemble_statistics import EnsembleParams
 from tallybayes.ensemble.missing_values import NO_BIN
-from tallybayes.errors import ExportError
+from tallybayes.model.predictor import Predictor
 
 if TYPE_CHECKING:
     from tallybayes.engines.sql.sql_scores import SqlWriter
@@ -17,16 +27,34 @@ if TYPE_CHECKING:
 Json = Any
 
 
+def why_no_sql(predictor: Predictor, effort: object) -> str | None:
+    """Why an ensemble is not written, if it is not: by the sizes of its tables, before they are described."""
+    for term in predictor.fitted.terms:
+        own, p = term.distribution, term.params
+        if not isinstance(own, Ensemble) or not isinstance(p, EnsembleParams):
+            continue
+        if p.neighbors is not None:
+            return (
+                "its k-nearest neighbours compare each row with thousands of others; fit with parts=('networks', "
+                "'naive', 'target_encoding', 'gaussian', 'boosting')"
+            )
+        rule, n = own.missing_rule, len(own.child)
+        used = (p.chain_weights[:n] != 0) if rule is None else (p.chain_weights[:n] != 0) | (rule.weights[:n] != 0)
+        if int(np.diff(own.log_starts(n))[used].sum()) > MAX_CELLS:
+            return too_many_cells(advice(effort))
+    return None
+
+
+def advice(effort: object) -> str:
+    """What makes an ensemble smaller, before the rest that does."""
+    return "" if effort in (None, "fast") else "effort='fast', "
+
+
 def ensemble_scores(w: SqlWriter, term: Json, codes: str, evidence: bool) -> tuple[str, list[list[str]]]:
     """The rows with what they need, and of each group the expressions of each class that add up to the score.
 
     Without evidence there is one group; with it there is one for each column, and one more.
     """
-    if term["neighbors"] is not None:
-        raise ExportError(
-            "its k-nearest neighbours compare each row with thousands of others; fit with parts=('networks', 'naive', "
-            "'target_encoding', 'gaussian', 'boosting')"
-        )
     columns = len(term["columns"])
     groups = columns + 1 if evidence else 1
     rows = _with_chains(w, term, codes, groups, columns if evidence else None)
@@ -42,7 +70,7 @@ def ensemble_scores(w: SqlWriter, term: Json, codes: str, evidence: bool) -> tup
 def _with_chains(w: SqlWriter, term: Json, codes: str, groups: int, columns: int | None) -> str:
     """The rows beside the sums of the back-off chains of each group; columns: how many, with evidence."""
     d, K = w.d, w.K
-    relations = Relations(d, K, "" if w.effort in (None, "fast") else "effort='fast', ")
+    relations = Relations(d, K, advice(w.effort))
     lines = list(_lines(relations, term, columns))
     if not lines:  # no chain has a weight: the relations need a row all the same, of which nothing comes
         lines = [Line(NONE, 1, [], [], [relations.add_cells([[0.0] * K])], 0, [0.0, 0.0])]

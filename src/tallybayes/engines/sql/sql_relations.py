@@ -20,6 +20,14 @@ MAX_COLUMNS = 400  # SQLite unites 500 queries at most
 NONE = -1  # the binning that no row has
 
 
+def too_many_cells(advice: str) -> str:
+    """Why a model is not written; advice: what makes it smaller, before the rest that does."""
+    return (
+        f"its tables have more than the {MAX_CELLS:,} cells that one statement holds: use {advice}fewer columns or "
+        "fewer levels"
+    )
+
+
 @dataclass
 class Line:
     """What one sum reads: `start[l]` is where the cells begin if only the first l parents have a bin."""
@@ -47,10 +55,7 @@ class Relations:
         """Add a table of cells (cell, class); return where it begins."""
         start = len(self.cells)
         if start + len(log) > MAX_CELLS:
-            raise ExportError(
-                f"its tables have more than the {MAX_CELLS:,} cells that one statement holds: use {self.advice}fewer "
-                "columns or fewer levels"
-            )
+            raise ExportError(too_many_cells(self.advice))
         self.cells += [[start + c, *(-math.inf if v is None else v for v in cell)] for c, cell in enumerate(log)]
         return start
 

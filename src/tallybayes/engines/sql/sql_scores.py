@@ -21,10 +21,10 @@ from tallybayes.data.schema import Schema
 from tallybayes.distributions.statistics import HALF_LOG_2PI
 from tallybayes.engines.sql.sql_average import average_scores
 from tallybayes.engines.sql.sql_dialect import SqlDialect, dialect_of
-from tallybayes.engines.sql.sql_ensemble import ensemble_scores
+from tallybayes.engines.sql.sql_ensemble import ensemble_scores, why_no_sql
 from tallybayes.engines.sql.sql_relations import values
-from tallybayes.errors import ExportError, OptionError
-from tallybayes.export.model_json import description
+from tallybayes.errors import ExportError, OptionError, listing
+from tallybayes.export.model_json import description, predictor_of
 
 MAX_PATTERN_COLUMNS = 6  # columns of a Gaussian block up to which every pattern of missing values has its own density
 MIN_EXPONENT = -700.0  # exp of less is 0 here: PostgreSQL refuses what is too small for a float64
@@ -55,10 +55,11 @@ def to_sql(
 
     NULL (and NaN) is missing, as in the model: naive Bayes leaves its factor out, networks sum it out, a Gaussian block
     of up to six columns integrates it out. Rows with a missing value in a larger block get NULL; so do rows of networks
-    whose missing parents have more than 4,096 combinations of values. An unseen category is left out, or the model's
-    'other'; with unseen='error' such rows get NULL. So do rows with what the model refuses, infinities and negative
-    counts, and in SQLite text that is no number in a column of numbers, which the other databases refuse. The rows come
-    in no particular order: `keep` a key to join them by.
+    whose missing parents have more than 4,096 combinations of values. Where that can happen, the statement begins with
+    a comment that says so. An unseen category is left out, or the model's 'other'; with unseen='error' such rows get
+    NULL. So do rows with what the model refuses, infinities and negative counts, and in SQLite text that is no number
+    in a column of numbers, which the other databases refuse. The rows come in no particular order: `keep` a key to join
+    them by.
 
     Parameters
     ----------
@@ -109,12 +110,15 @@ def to_sql(
             f"The column {schema.dates[0]!r} holds dates, which have no SQL here; predict_to scores any model "
             "outside the database."
         )
-    d, document = dialect_of(dialect), description(model)
-    writer = SqlWriter(d, document, d.table(table), evidence, getattr(model, "effort", None))
+    d, predictor, effort = dialect_of(dialect), predictor_of(model), getattr(model, "effort", None)
+    who = f"This {predictor.options.who} has no SQL"
+    if why := why_no_sql(predictor, effort):  # before its tables are described, which takes seconds
+        raise ExportError(f"{who}: {why}. {INSTEAD}")
+    writer = SqlWriter(d, description(predictor), d.table(table), evidence, effort)
     try:
         return writer.select([keep] if isinstance(keep, str) else list(keep))
     except ExportError as e:
-        raise ExportError(f"This {document['estimator']} has no SQL: {e}. {INSTEAD}") from None
+        raise ExportError(f"{who}: {e}. {INSTEAD}") from None
 
 
 class Lookup(NamedTuple):
@@ -142,7 +146,7 @@ class SqlWriter:
     def _check(self) -> None:
         for term in self.document["terms"]:
             if term["form"] not in FORMS:
-                raise ExportError(_why(term["form"]))
+                raise ExportError(_why(term["form"], [self.document["columns"][j]["name"] for j in term["columns"]]))
             if self.evidence and term["form"] not in BY_COLUMN:
                 raise ExportError(
                     "its columns share their evidence, which is written for naive Bayes and BayesClassifier"
@@ -175,7 +179,18 @@ class SqlWriter:
         answer += [f"{e} / {total} AS {q(name)}" for e, name in zip(k_exp, made[1:], strict=True)]
         answer += [f"{own} AS {q(name)}" for own, name in zip(names, said, strict=True)]
         first = f"WITH {', '.join(self.ctes)} " if self.ctes else ""
-        return f"{first}SELECT {', '.join(answer)} FROM ({sums}) AS t"
+        return f"{self._note()}{first}SELECT {', '.join(answer)} FROM ({sums}) AS t"
+
+    def _note(self) -> str:
+        """A comment on rows with NULL that get no prediction. It has no names: one could end the comment."""
+        notes = []
+        if any(len(term["keep"]) > MAX_PATTERN_COLUMNS for term in self.document["terms"] if term["form"] == "block"):
+            notes.append("A row with NULL in a column of the discriminant gets NULL.")
+        if self.network is not None:
+            parents = {p for _, family in self._families() for p in family["parents"]}
+            if math.prod(self.network["sizes"][p] for p in parents) > MAX_COMPLETIONS:
+                notes.append(f"A row whose missing parents have more than {MAX_COMPLETIONS:,} combinations gets NULL.")
+        return f"/* {' '.join(notes)} {INSTEAD} */ " if notes else ""
 
     def _evidence_names(self) -> list[str]:
         if not self.evidence:
@@ -703,7 +718,10 @@ def _shown(label: Json) -> str:
     return str(label)
 
 
-def _why(form: str) -> str:
-    return {
-        "kernel": "a kernel density looks at every value that was learned, for every row",
-    }.get(form, f"the form {form!r} is not written as SQL")
+def _why(form: str, names: Sequence[str]) -> str:
+    if form != "kernel":
+        return f"the form {form!r} is not written as SQL"
+    return (
+        f"the kernel density of {listing(names)} looks at every value that was learned, for every row: name another "
+        "distribution there, or fit NaiveBayes('mdl', tempered=True)"
+    )
