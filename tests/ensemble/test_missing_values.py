@@ -92,7 +92,7 @@ def test_a_missing_value_has_no_evidence_and_the_rest_sums_to_the_prediction(eff
     assert gone.any(axis=0).all()
     np.testing.assert_array_equal(reported[:, :-1][gone], 0.0)
     np.testing.assert_array_equal(reported[-1], 0.0)  # nothing is known: what belongs to no column is nothing, too
-    assert "?" not in model.explain(asked).text(60)
+    assert "missing" not in model.explain(asked).text(60)
     joint = model.predictor_.offset + reported.sum(axis=1)
     wanted = model.predict_log_proba(asked)
     np.testing.assert_allclose(joint - joint[:, :1], wanted - wanted[:, :1], rtol=0, atol=1e-9)

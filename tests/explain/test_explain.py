@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -316,11 +316,23 @@ def test_text_names_values_and_their_strength() -> None:
     assert text.index("evidence for") < text.index("evidence against")
     assert "'no' against 'yes'" in model.explain(rows[:1], against="yes").text(0)
     assert "more, together" in model.explain(rows[:1]).text(0, most=1)
-    assert "= ?:" not in model.explain([{"sugar": 0.4}]).text(0)  # what is missing says nothing
+    assert "missing" not in model.explain([{"sugar": 0.4}]).text(0)  # it says nothing
     with pytest.raises(OptionError, match="row must be"):
         model.explain(rows[:1]).text(1)
     with pytest.raises(LabelError, match="not a class"):
         model.explain(rows[:1]).text(0, "maybe")
+
+
+def test_text_adds_up_factors_near_one_and_names_what_is_missing() -> None:
+    rows, ripe = load_watermelon()
+    found = tb.NaiveBayes("gaussian").fit(rows, ripe).explain([{"sugar": 0.4}])
+    log = np.zeros_like(found.log_likelihood)
+    log[0, :4, 0] = 0.5, 0.01, 0.005, -0.015  # of missing values, as a network may have them
+    text = replace(found, log_likelihood=log).text(0, "no")
+    assert f"{found.names[0]} is missing: ×1.65, weak" in text
+    assert "\n    2 more, together ×1.02" in text
+    assert "\n    1 more, together ÷1.02" in text
+    assert found.names[1] not in text
 
 
 @pytest.mark.parametrize(

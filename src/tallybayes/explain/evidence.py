@@ -365,7 +365,7 @@ class Explanation:
         label : class label, default=None
             The class that the evidence is for; by default the most probable one of the row.
         most : int, default=5
-            How many features are listed on each side; the others are added up.
+            How many features are listed on each side. The others, and those of a factor below 1.02, are added up.
 
         Returns
         -------

@@ -51,7 +51,7 @@ def plain(value: object) -> object:
 def shown(value: object) -> str:
     """A value of a table, short."""
     if value is None:
-        return "?"
+        return "missing"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

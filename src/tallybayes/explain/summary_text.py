@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tallybayes.explain.evidence import Explanation
 
 CLIPPED = 20.0  # nats: the longest bar
+NEGLIGIBLE = float(np.log(1.02))  # nats: a feature of less is added to the others
 SHOWN = 10  # rows of an explanation that a notebook shows
 
 
@@ -22,22 +23,24 @@ def row(of: Explanation, i: int, k: int, chance: str, most: int) -> str:
     lines = [f"{of.classes.tolist()[k]!r} against {rest}: {odds(of.log_odds[i, k])}, P = {chance}"]
     lines.append(f"  prior: {odds(of.prior[i, k])}")
     evidence, together = of.values[i, : of.table.d, k], of.values[i, of.table.d :, k]
-    lines += [f"  together: {factor(says)}, {strength(says)}" for says in together.tolist()]
+    lines += [f"  together: {factor(says)}, {strength(says)}" for says in together.tolist() if factor(says)[1:] != "1"]
     order = np.argsort(-np.abs(evidence), kind="stable")
     for head, side in (("for", evidence > 0), ("against", evidence < 0)):
         found = [j for j in order.tolist() if side[j]]
+        listed = [j for j in found[:most] if abs(evidence[j]) >= NEGLIGIBLE]
         lines.append(f"  evidence {head}:" + ("" if found else " none"))
-        lines += [f"    {_says(of, i, j, float(evidence[j]))}" for j in found[:most]]
-        if len(found) > most:
-            rest_of = float(evidence[found[most:]].sum())
-            lines.append(f"    {len(found) - most} more, together {factor(rest_of)}")
+        lines += [f"    {_says(of, i, j, float(evidence[j]))}" for j in listed]
+        if len(found) > len(listed):
+            rest_of = float(evidence[found[len(listed) :]].sum())
+            lines.append(f"    {len(found) - len(listed)} more, together {factor(rest_of)}")
     return "\n".join(lines)
 
 
 def _says(of: Explanation, i: int, j: int, evidence: float) -> str:
     columns = of.table.columns
     a_word = columns is not None and columns[j].kind == "text" and columns[j].values[i] is None
-    value = "" if a_word else f" = {shown(of.table.values(j)[i])}"
+    held = of.table.values(j)[i]
+    value = "" if a_word else " is missing" if held is None else f" = {shown(held)}"
     return f"{of.names[j]}{value}: {factor(evidence)}, {strength(evidence)}"
 
 
