@@ -116,7 +116,7 @@ def accuracy(figures: Figures, held: dict[str, Any]) -> str:
     extent = f"{min(rows):,} to {max(rows):,} rows (larger ones subsampled)"
     won = {measure: duel.counts(measure)[0] for measure in ("error", "log_loss")}
     parts = [
-        f"On {len(duel.tables)} public tables of {extent}, with default settings, `BayesClassifier()` has a lower "
+        f"On {len(duel.tables)} public tables of {extent}, both with default settings, `BayesClassifier()` has a lower "
         f"log-loss than {PEER} on {won['log_loss']} and a lower error on {won['error']}.",
         "\n".join(
             [

@@ -125,8 +125,8 @@ def test_a_pass_of_the_accuracy_benchmark_goes_to_its_page_the_readme_and_the_ho
     assert main(["--accuracy", str(path)], root) == 0
     page = block((root / ACCURACY).read_text("utf-8"), "accuracy figures")
     claim = (
-        "On 3 public tables of 100 to 300 rows (larger ones subsampled), with default settings, `BayesClassifier()` "
-        "has a lower log-loss than LightGBM on 1 and a lower error on 0."
+        "On 3 public tables of 100 to 300 rows (larger ones subsampled), both with default settings, "
+        "`BayesClassifier()` has a lower log-loss than LightGBM on 1 and a lower error on 0."
     )
     assert claim_of(page) == claim
     for copy in ("README.md", "docs/index.md"):

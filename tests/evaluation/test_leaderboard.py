@@ -17,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 import tallybayes as tb
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TallybayesError
-from tallybayes.evaluation.comparison import TEMPERED
+from tallybayes.evaluation.comparison import TEMPERED, _figure
 from tallybayes.evaluation.leaderboard import CONTESTANTS, Contestant, Entry
 from tallybayes.evaluation.scores import Scores
 
@@ -28,6 +28,12 @@ X = RNG.standard_normal((200, 3)) + Y[:, None]
 
 def entry(found: tb.evaluation.Comparison, name: str) -> dict[str, float]:
     return next(e for e in found.to_dict()["models"] if e["name"] == name)
+
+
+def test_large_figures_do_not_run_into_each_other() -> None:
+    shown = [_figure(v, 7) for v in (0.5, 12.34567, 1031.17, 123456.7, 1.5e9)]
+    assert shown == ["0.5000", "12.3457", "1031.17", "123457", "2e+09"]
+    assert [_figure(v, 6) for v in (0.0123, 10.5, 1031.17)] == ["0.0123", "10.500", "1031.2"]
 
 
 def test_the_same_numbers_as_scikit_learn_gives() -> None:

@@ -198,7 +198,7 @@ def distribution(what: object, options: Mapping[str, object]) -> Distribution:
     if not isinstance(what, str) or what not in _REGISTRY:
         raise OptionError(
             f"{brief(what)} is not a distribution. Allowed: {', '.join(repr(k) for k in _REGISTRY)}, or an instance of "
-            "Distribution."
+            "Distribution; NaiveBayes also takes 'auto'."
         )
     cls, fixed = _REGISTRY[what]
     takes = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]

@@ -240,7 +240,7 @@ class Comparison:
                 continue
             s = e.scores
             cells = (s.accuracy, s.log_loss, s.brier, s.calibration_error)
-            shown = "".join(f"{c.value:>8.4f} ± {c.se:<6.4f}" for c in cells)
+            shown = "".join(f"{_figure(c.value, 7):>8} ± {_figure(c.se, 6):<6}" for c in cells)
             lines.append(f"{e.name:<{wide}}{shown}{_time(e.fit_seconds):>10}{_time(e.predict_seconds):>10}")
         return "\n".join([*lines, "", self.advice, self._note()])
 
@@ -277,6 +277,12 @@ class Comparison:
         head = ["", "accuracy", "log-loss", "Brier", "calibration", "fit", "predict", ""]
         about = [notebook.paragraph(self.advice), notebook.paragraph(self._note())]
         return notebook.page(notebook.table(head, rows, words=(0, 7), best=best), *about)
+
+
+def _figure(value: float, width: int) -> str:
+    """A number with four decimals, or with as many as fit into so many characters."""
+    shown = (f"{value:.{digits}f}" for digits in (4, 3, 2, 1, 0))
+    return next((s for s in shown if len(s) <= width), f"{value:.0e}")
 
 
 def _time(seconds: Floats) -> str:
