@@ -550,5 +550,6 @@ def test_a_file_that_holds_a_decision(tmp_path: Path) -> None:
     assert said.replace('"', "").splitlines()[1:] == decision.restore(inner).predict(rows).tolist()
     for command in (["inspect", path], ["evaluate", path, WATERMELON], ["report", path, "-o", tmp_path / "r.html"]):
         run(*command)
+    assert "losses of the BayesDecision are not in it" in run("export", path, "-o", tmp_path / "d.json").stderr
     assert "with its losses" in run("learn", path, WATERMELON, code=1).stderr
     assert path.read_bytes() == before

@@ -93,7 +93,8 @@ def export(
     from pathlib import Path
 
     from tallybayes.export import to_js, to_json, to_onnx
-    from tallybayes.io import load_classifier
+    from tallybayes.io import load, load_classifier
+    from tallybayes.io.decision_documents import decision_of
 
     kind = Path(out).suffix.lower()
     if kind not in FORMS:
@@ -101,3 +102,8 @@ def export(
     write: Callable[[object, str], object] = to_onnx if kind == ".onnx" else to_json if kind == ".json" else to_js
     write(load_classifier(model), out)
     output.note(f"{out}: {Path(out).stat().st_size / 1e6:.2f} MB")
+    if decision_of(load(model)) is not None:
+        output.note(
+            "the losses of the BayesDecision are not in it: its label is the most probable class. Apply the losses to "
+            "the probabilities: the decision with the least sum of loss × probability."
+        )
