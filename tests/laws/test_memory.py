@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -87,6 +89,27 @@ def test_a_row_given_as_a_dict_is_the_row_of_the_frame() -> None:
     model.forget_one(row, y[7])
     assert tb.to_bytes(model) == tb.to_bytes(tb.NaiveBayes(memory="rows").fit(X.drop(7), np.delete(y, 7)))
     assert tb.to_bytes(model.learn_one(row, y[7])) == before
+
+
+@pytest.mark.parametrize("memory", ["rows", "sample", "hashes"])
+def test_a_date_is_the_same_in_whatever_form_it_comes(memory: str) -> None:
+    """A row that was learned from a frame may be forgotten from a file or a request, where its date is a string."""
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3000, 40), "D")
+    at = [dt.time(m // 60, m % 60) for m in rng.integers(0, 1440, 40).tolist()]
+    X, y = pd.DataFrame({"when": when, "at": pd.Series(at, dtype=object), "a": rng.normal(size=40)}), labels(rng, 40)
+    fitted = tb.NaiveBayes(memory=memory).fit(X, y)
+    before = fitted.predict_proba(X)
+    day, rest = X.when[3], {"at": at[3], "a": X.a[3]}
+    forms: list[Any] = [{"when": v, **rest} for v in (day, day.to_pydatetime(), day.date(), str(day.date()))]
+    forms += [{"when": day.isoformat(), "at": str(at[3]), "a": X.a[3]}]
+    tables = [[form] for form in forms] + [pd.DataFrame([forms[3]]), pa.Table.from_pylist([forms[2]])]
+    for table in tables:
+        model = fitted.copy().forget(table, y[3:4])
+        assert model.class_count_.sum() == 39
+        np.testing.assert_allclose(model.partial_fit(table, y[3:4]).predict_proba(X), before, rtol=0, atol=1e-9)
+    with pytest.raises(ForgetError):
+        fitted.forget([{**forms[3], "when": "1999-01-01"}], y[3:4])
 
 
 def test_what_was_never_learned_is_refused_and_nothing_changes() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import zoneinfo
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 HOURS = tuple(range(24))
 OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d\d):?(\d\d)")
+DAY_NANOSECONDS = 86_400 * 10**9
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, which zones know
 THURSDAY = 3  # 1970-01-01 was one
 
@@ -83,6 +84,13 @@ def split(m: Datetimes, zone: str | None) -> tuple[Ints, Ints, int]:
         second = per_day // 86_400  # no table has zones in units longer than a second
         whole = whole + second * _offsets(whole // per_day, (whole % per_day) // second, zone)
     return whole // per_day, whole % per_day, per_day
+
+
+def instants(m: Datetimes) -> Ints:
+    """Nanoseconds since 1970, wrapped where they are too many."""
+    days, left, per_day = split(m, None)
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(days * np.int64(DAY_NANOSECONDS) + left * np.int64(DAY_NANOSECONDS // per_day))
 
 
 def fractions(m: Datetimes, zone: str | None) -> NDArray[np.float64]:
@@ -263,6 +271,23 @@ def is_date(text: str) -> bool:
         return "-" in text and _date_of(text) is not None
     except ValueError:
         return False
+
+
+def is_time(text: str) -> bool:
+    """Is it a time of day as ISO 8601 writes it, with its colons?"""
+    try:
+        return ":" in text and "-" not in text and dt.time.fromisoformat(text.strip()) is not None
+    except ValueError:
+        return False
+
+
+def written_times(values: Sequence[object]) -> Iterator[tuple[list[int], Datetimes]]:
+    """Where strings are dates, and where times of day, and what they say."""
+    kinds: tuple[tuple[TemporalKind, Callable[[str], bool]], ...] = (("datetime", is_date), ("time", is_time))
+    for sort, fits in kinds:
+        at = [i for i, v in enumerate(values) if type(v) is str and fits(v)]
+        if at:
+            yield at, from_strings([values[i] for i in at], "", sort)
 
 
 def _refuse() -> object:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.data.datetimes import Datetimes, instants, written_times
 from tallybayes.data.labels import Target, recode, union
 from tallybayes.data.stored_column import StoredColumn, joined, stored
 from tallybayes.data.table import Container, Table
@@ -277,9 +278,16 @@ def _column_bits(c: StoredColumn) -> Keys:
     if c.form == "numbers":
         return _bits(c.values)
     if c.form == "times":
-        return np.where(np.isnat(c.values), np.uint64(MISSING), mixed(c.instants().view(np.uint64)) | np.uint64(2))
+        return _time_bits(Datetimes(c.values, *c.times))
     own = np.array([*(token(v) for v in c.labels), MISSING], dtype=np.uint64)
+    for at, times in written_times(c.labels):  # a row may come from a file, where its date is a string
+        own[at] = _time_bits(times)
     return own[c.values]  # −1, missing, reads the last
+
+
+def _time_bits(times: Datetimes) -> Keys:
+    """Times by instant, whatever their unit."""
+    return np.where(np.isnat(times.ticks), np.uint64(MISSING), mixed(instants(times).view(np.uint64)) | np.uint64(2))
 
 
 def token(label: object) -> int:

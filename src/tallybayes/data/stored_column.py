@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.datetimes import Datetimes, split
+from tallybayes.data.datetimes import Datetimes, written_times
 from tallybayes.data.raw_column import RawColumn, object_column
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array
 
 Form = Literal["numbers", "labels", "categories", "times"]
-DAY_NANOSECONDS = 86_400 * 10**9
+CALENDAR = {"date", "datetime"}
 FORGOTTEN_NUMBER = -(2**62)  # numbers that nobody uses as a category
 
 
@@ -56,12 +56,6 @@ class StoredColumn:
             return _objects([None if v != v else v for v in self.values.tolist()])
         return _objects([*self.labels, None])[self.values]
 
-    def instants(self) -> NDArray[np.int64]:
-        """Nanoseconds of times, wrapped where they are too many."""
-        days, left, per_day = split(Datetimes(self.values, *self.times), None)
-        with np.errstate(over="ignore"):
-            return np.ascontiguousarray(days * np.int64(DAY_NANOSECONDS) + left * np.int64(DAY_NANOSECONDS // per_day))
-
     def taken(self, at: NDArray[np.intp]) -> StoredColumn:
         """Some of the rows; labels by first appearance, categories that no row has any more without their names."""
         values = np.ascontiguousarray(self.values[at])
@@ -102,12 +96,29 @@ def joined(a: StoredColumn, b: StoredColumn, name: str) -> StoredColumn:
         return replace(b, values=np.concatenate([_missing(b, len(a.values)), b.values]))
     if a.form == b.form == "numbers":
         return _joined_numbers(a, b)
-    if a.form == b.form == "times" and a.times == b.times:
-        return replace(a, values=np.concatenate([a.values, _as_type(b.values, a.values.dtype)]))
+    if a.form == "times" and b.form == "labels":
+        b = _parsed(b)
+    if a.form == b.form == "times" and _alike(a.times, b.times):
+        times = a.times if a.times == b.times else ("datetime", a.times[1])
+        return replace(a, values=np.concatenate([a.values, _as_type(b.values, a.values.dtype)]), times=times)
     known = b.form == "labels" and set(map(_typed, b.labels)) <= set(map(_typed, a.labels))
     if a.form == "categories" and (b.form == "categories" or known):
         return _joined_categories(a, b)
     return _joined_objects(a, b, name)
+
+
+def _alike(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
+    """Whether times of these sorts and zones can stand in one column."""
+    return one == two or (one[1] == two[1] and {one[0], two[0]} == CALENDAR)
+
+
+def _parsed(c: StoredColumn) -> StoredColumn:
+    """Labels that are all dates, or all times of day, as such; others as they are."""
+    for at, times in written_times(c.labels):
+        if len(at) == len(c.labels):
+            ticks = np.append(times.ticks, np.array(["NaT"], dtype=times.ticks.dtype))
+            return StoredColumn("times", ticks[c.values], kind="date", times=(times.sort, times.zone))
+    return c
 
 
 def _joined_numbers(a: StoredColumn, b: StoredColumn) -> StoredColumn:
