@@ -182,6 +182,40 @@ def test_nothing_is_left_of_forgotten_rows_that_were_learned_first_and_alone(nam
     assert not any(b"rarelabel73519" in blob for blob in written(model).values())
 
 
+@pytest.mark.parametrize("memory", ["sums", "hashes", "sample"])
+@pytest.mark.parametrize("make", [tb.NaiveBayes, tb.TAN, tb.BayesClassifier])
+def test_names_leave_the_schema_of_another_model_and_balanced_weights(make: Any, memory: str) -> None:
+    """Beside the statistics they stand in `schema=`, by which models are made to merge, and in `class_weight_`."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"job": rng.choice(["clerk", "nurse"], 60), "age": rng.normal(size=60)}).astype({"job": object})
+    y = rng.choice(["no", "yes"], 60).astype(object)
+    X.loc[7, "job"], y[7] = "rarejob4711", "rarelabel4711"
+    first = make(memory=memory, class_weight="balanced").fit(X, y)
+    second = make(schema=first.schema_, memory=memory, class_weight="balanced").fit(X, y)
+    before = second.copy()
+    for model in (first, second):
+        blobs = {**written(model), "plan": tb.to_bytes(model.empty())}
+        assert b"rarejob4711" in blobs["file"]
+        assert b"rarelabel4711" in blobs["file"]
+        model.forget(X[7:8], y[7:8])
+        blobs = {**written(model), "plan": tb.to_bytes(model.empty())}
+        assert not {name for name, b in blobs.items() if b"rarejob4711" in b or b"rarelabel4711" in b}
+    assert set(second.class_weight_) == {"no", "yes"}
+    assert "rarejob4711" in before.schema.levels[0].labels  # what the caller holds is as it was
+    assert second.merge(before.copy().forget(X[:1], y[:1])).class_count_.sum() > 0
+    assert set(second.fit(X[8:], y[8:]).schema_.levels[0].labels) == {"clerk", "nurse"}
+
+
+@pytest.mark.parametrize("memory", ["sums", "rows"])
+def test_columns_stay_with_their_names(memory: str) -> None:
+    """A key that only a forgotten dict had: its column stays, with no value (docs/deleting-data.md says so)."""
+    rows: list[dict[str, Any]] = [{"age": float(i)} for i in range(20)]
+    rows[7]["rarekey"] = 734918265.5
+    model = tb.NaiveBayes(memory=memory).fit(rows, ["a", "b"] * 10).forget(rows[7:8], ["b"])
+    assert list(model.feature_names_in_) == ["age", "rarekey"]
+    assert not any(np.float64(734918265.5).tobytes() in blob for blob in written(model).values())
+
+
 # These hold sums over many rows, in which no single value can be found.
 SUMS_ALONE = {
     *("GaussianNB", "PoissonNB", "MultinomialNB", "ComplementNB", "BernoulliNB", "LinearDiscriminantAnalysis"),

@@ -43,6 +43,7 @@ from tallybayes.model import temperature
 from tallybayes.model.cancellation import cancelled_columns
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted, count, tally
+from tallybayes.model.forgotten_levels import without_names
 from tallybayes.model.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.utils.array_types import Array, Floats
 from tallybayes.utils.progress import stage, telling
@@ -252,6 +253,7 @@ def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: obj
         remaining = again.subtract(old)
         model._estimate_and_set(remaining)
         row_memory.take(model, left)
+        _forget_names(model, again, remaining)
         if half_life_mixture.is_auto(model):
             half_life_mixture.restart(model)
         provenance.note_removed(model, float(old.weight.sum()))
@@ -263,6 +265,17 @@ def forget(model: GenerativeClassifier, X: object, y: object, sample_weight: obj
                 "again.",
                 CancellationWarning,
             )
+
+
+def _forget_names(model: GenerativeClassifier, before: Fitted, left: Fitted) -> None:
+    """Names of classes and levels that stand beside the statistics: in balanced weights, in the schema of another."""
+    weights = model.__dict__.get("class_weight_")
+    if weights is not None:
+        there = set(left.classes.tolist())
+        model.class_weight_ = {label: w for label, w in weights.items() if label in there}
+    given = model.__dict__.get("schema")
+    if isinstance(given, Schema) and left.schema.levels != before.schema.levels:
+        model.__dict__["schema"] = without_names(given, before.schema, left.schema)
 
 
 def forget_with_receipt(model: GenerativeClassifier, X: object, y: object, sample_weight: object) -> Receipt:

@@ -85,6 +85,9 @@ def check_class_weight_labels(given: object, classes: Array, all_there: bool) ->
 def check_same_weights(one: ModelState, two: ModelState) -> None:
     """MergeError if the rows of the two were weighed differently."""
     mine, theirs = (m.__dict__.get("class_weight_", getattr(m, "class_weight", None)) for m in (one, two))
+    found = [m.__dict__["class_weight_"] for m in (one, two) if "class_weight_" in m.__dict__]
+    if len(found) == 2:  # a class that was forgotten has no weight any more
+        mine, theirs = ({k: w[k] for k in found[0].keys() & found[1].keys()} for w in found)
     if mine != theirs:
         raise MergeError(
             "The two models weigh the classes differently (class_weight). Give both the same weights as a dict."

@@ -49,6 +49,18 @@ def without_forgotten(left: Fitted, before: Fitted) -> Fitted:
     return replace(left, schema=replace(left.schema, levels=levels), terms=tuple(terms))
 
 
+def without_names(given: Schema, before: Schema, left: Schema) -> Schema:
+    """A schema, such as a parameter, without the names of levels that a model has forgotten."""
+    levels, place = dict(given.levels), {left.name(j): j for j in range(left.d)}
+    for j, known in given.levels.items():
+        i = place.get(given.name(j), -1)
+        if i in before.levels:
+            lost = set(before.levels[i].labels) - set(left.levels[i].labels)
+            gone = [code for code, label in enumerate(known.labels) if label in lost]
+            levels[j] = _dropped(known, gone, can_drop=True)[0] if gone else known
+    return replace(given, levels=levels)
+
+
 def renamed_alike(one: Levels, two: Levels) -> tuple[Levels, Levels]:
     """Two lists in which a name that only one of them has forgotten is again what the other calls it.
 
