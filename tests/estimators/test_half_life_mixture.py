@@ -165,6 +165,53 @@ def test_without_drift_it_is_within_one_percent_of_the_batch_model() -> None:
     assert log_loss(y, learned(stream).predict_proba(X)) < 1.01 * log_loss(y, batch.predict_proba(X))
 
 
+def shifted(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+    y = rng.integers(0, 3, n)
+    return rng.normal(size=(n, 6)) + y[:, None] * 0.5, y
+
+
+def sizes(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+    X, y = shifted(rng, n)
+    return np.exp(X), y
+
+
+def counts(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+    y = rng.integers(0, 2, n)
+    return rng.poisson(2 + 0.6 * y[:, None], (n, 6)).astype(float), y
+
+
+def equal_levels(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+    """Whether two of eight categories are equal decides."""
+    X = rng.integers(0, 4, (n, 8))
+    y = np.where(rng.random(n) < 0.2, rng.integers(0, 2, n), X[:, 0] == X[:, 1])
+    return np.array(list("abcd"), dtype=object)[X], y
+
+
+STILL: dict[str, tuple[Callable[[], Any], Callable[[np.random.Generator, int], tuple[Any, Any]]]] = {
+    "numbers": (tb.GaussianNB, shifted),
+    "bins": (lambda: tb.NaiveBayes("mdl"), shifted),
+    "kernel densities": (tb.KernelNB, shifted),
+    "log-Gaussians": (lambda: tb.NaiveBayes("log-gaussian"), sizes),
+    "counts": (tb.PoissonNB, counts),
+    "words": (tb.MultinomialNB, counts),
+    "categories": (tb.NaiveBayes, equal_levels),
+    "AODE": (tb.AODE, equal_levels),
+    "TAN": (tb.TAN, equal_levels),
+    "KDB": (tb.KDB, equal_levels),
+    "LDA": (tb.LinearDiscriminantAnalysis, shifted),
+    "QDA": (tb.QuadraticDiscriminantAnalysis, shifted),
+}
+
+
+@pytest.mark.parametrize("kind", STILL)
+def test_without_drift_every_kind_is_within_one_percent_of_the_batch_model(kind: str) -> None:
+    make, data = STILL[kind]
+    X, y = data(np.random.default_rng(1), 6000)
+    batch, auto = (make().set_params(half_life=h).fit(X[:4000], y[:4000]) for h in (None, "auto"))
+    loss, least = (log_loss(y[4000:], m.predict_proba(X[4000:])) for m in (auto, batch))
+    assert loss < 1.01 * least
+
+
 def test_it_follows_an_abrupt_drift() -> None:
     stream = turning(3000, at=1500)
     auto, never = prequential_loss(model(half_life="auto"), stream), prequential_loss(model(), stream)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "core/math/double_double.hpp"
@@ -25,6 +26,14 @@ std::vector<double> copied(const double* from, std::size_t n) { return {from, fr
 
 void scale_all(std::vector<double>& x, double factor) {
   for (double& v : x) v *= factor;
+}
+
+// to (d, classes): from (classes, d), the other way round.
+void turn(const std::vector<double>& from, std::size_t classes, double* to) {
+  const std::size_t d = from.size() / classes;
+  for (std::size_t c = 0; c < classes; ++c) {
+    for (std::size_t j = 0; j < d; ++j) to[j * classes + c] = from[c * d + j];
+  }
 }
 
 bool all_within(const std::vector<double>& x, double most) {
@@ -170,11 +179,20 @@ LogGaussianRow::LogGaussianRow(std::size_t classes, std::size_t d, const Gaussia
       log_zero_(classes * d),
       log_above_(classes * d),
       by_column_(2 * classes * d),
-      acc_(classes * kRows) {}
+      acc_(classes * kRows),
+      read_(d) {
+  TB_CALL(logs_of_positive, numbers.data(), d, logs.numbers.data());  // of zeros, as read_ has them
+}
 
 bool LogGaussianRow::read() {
+  // a row is asked for several times: whether it can be learned, its score, and learned
+  if (std::memcmp(numbers.data(), read_.data(), d() * sizeof(double)) == 0) return finite_;
+  std::copy(numbers.begin(), numbers.end(), read_.begin());
   TB_CALL(logs_of_positive, numbers.data(), d(), logs.numbers.data());
-  return std::none_of(numbers.begin(), numbers.end(), [](double x) { return std::isinf(x); });
+  volume_ = 0.0;
+  for (const double t : logs.numbers) volume_ += std::isnan(t) ? 0.0 : t;
+  finite_ = std::none_of(numbers.begin(), numbers.end(), [](double x) { return std::isinf(x); });
+  return finite_;
 }
 
 bool LogGaussianRow::takes(std::size_t c, double w) { return read() && logs.takes(c, w); }
@@ -217,10 +235,7 @@ void LogGaussianRow::estimate() {
   const std::size_t K = classes();
   threshold_estimate(K, d(), counted(zero, zero_), counted(logs.n, n_), alpha_.data(), log_zero_.data(),
                      log_above_.data());
-  for (std::size_t i = 0; i < K * d(); ++i) {
-    const std::size_t to = i % d() * K + i / d();
-    by_column_[to] = log_zero_[i], by_column_[K * d() + to] = log_above_[i];
-  }
+  turn(log_zero_, K, by_column_.data()), turn(log_above_, K, by_column_.data() + K * d());
 }
 
 std::unique_ptr<Part> LogGaussianRow::part() {
@@ -232,10 +247,8 @@ bool LogGaussianRow::add(double* acc) {
   std::fill(acc_.begin(), acc_.end(), 0.0);
   logs.add(acc_.data());
   NumberTerm::add(acc_.data());
-  double volume = 0.0;
-  for (const double t : logs.numbers) volume += std::isnan(t) ? 0.0 : t;
   for (std::size_t c = 0; c < classes(); ++c) {
-    const double own = acc_[c * kRows] - volume;
+    const double own = acc_[c * kRows] - volume_;
     if (!std::isfinite(own)) return false;
     acc[c * kRows] += own;
   }
@@ -387,10 +400,7 @@ void ThresholdRow::scale(double factor) {
 void ThresholdRow::estimate() {
   const std::size_t K = classes();
   threshold_estimate(K, d(), counted(no, no_), counted(yes, yes_), alpha_.data(), log_no_.data(), log_yes_.data());
-  for (std::size_t i = 0; i < K * d(); ++i) {
-    const std::size_t to = i % d() * K + i / d();
-    by_column_[to] = log_no_[i], by_column_[K * d() + to] = log_yes_[i];
-  }
+  turn(log_no_, K, by_column_.data()), turn(log_yes_, K, by_column_.data() + K * d());
 }
 
 std::unique_ptr<Part> ThresholdRow::part() {

@@ -122,6 +122,9 @@ class LogGaussianRow final : public NumberTerm {
   std::unique_ptr<Part> part() override;
   bool read();  // the logarithms of the row at hand; false: a value is infinite
   std::vector<double> alpha_, n_, zero_, log_zero_, log_above_, by_column_, acc_;
+  std::vector<double> read_;  // the row whose logarithms are in `logs`
+  double volume_ = 0.0;       // the sum of these
+  bool finite_ = true;
 };
 
 class PoissonRow final : public NumberTerm {

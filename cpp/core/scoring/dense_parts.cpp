@@ -73,6 +73,7 @@ class BinaryPart final : public Part {
     });
   }
   std::size_t cells_per_row() const override { return cols_.d; }
+  bool renew() override { return true; }  // it reads them where they are
 
  private:
   Columns cols_;

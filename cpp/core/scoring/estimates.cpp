@@ -123,24 +123,45 @@ void level_totals(std::size_t K, const LevelSizes& columns, const double* count,
   }
 }
 
+namespace {
+
+// Whether all columns have the counts of the first: numbers above 0 of which none is missing, for example.
+bool columns_alike(std::size_t K, std::size_t d, const double* no, const double* yes, const double* alpha) {
+  for (std::size_t first = 0; first < K * d; first += d) {
+    for (std::size_t j = 1; j < d; ++j) {
+      if (no[first + j] != no[first] || yes[first + j] != yes[first] || alpha[j] != alpha[0]) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 void threshold_estimate(std::size_t K, std::size_t d, const double* no, const double* yes, const double* alpha,
                         double* log_no, double* log_yes) {
-  std::vector<double> down(d), log_down(d);
-  for (std::size_t first = 0; first < K * d; first += d) {
-    for (std::size_t j = 0; j < d; ++j) {
-      const std::size_t i = first + j;
-      down[j] = (no[i] + yes[i]) + 2.0 * alpha[j];
-      log_no[i] = no[i] + alpha[j];
-      log_yes[i] = yes[i] + alpha[j];
+  const bool alike = d > 1 && columns_alike(K, d, no, yes, alpha);
+  const std::size_t width = alike ? 1 : d, cells = K * width;  // logarithms are computed once for equal columns
+  std::vector<double> room(4 * cells);
+  double *down = room.data(), *log_down = down + cells, *a = log_down + cells, *b = a + cells;
+  for (std::size_t c = 0; c < K; ++c) {
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::size_t i = c * d + j, to = c * width + j;
+      down[to] = (no[i] + yes[i]) + 2.0 * alpha[j];
+      a[to] = no[i] + alpha[j];
+      b[to] = yes[i] + alpha[j];
     }
-    TB_CALL(logs, down.data(), d, log_down.data());
-    TB_CALL(logs, log_no + first, d, log_no + first);
-    TB_CALL(logs, log_yes + first, d, log_yes + first);
+  }
+  TB_CALL(logs, down, cells, log_down);
+  TB_CALL(logs, a, 2 * cells, a);
+  for (std::size_t i = 0; i < cells; ++i) {
+    const bool some = down[i] > 0;  // else nothing was counted and nothing is added: either is as likely
+    a[i] = some ? a[i] - log_down[i] : -std::numbers::ln2;
+    b[i] = some ? b[i] - log_down[i] : -std::numbers::ln2;
+  }
+  for (std::size_t c = 0; c < K; ++c) {
     for (std::size_t j = 0; j < d; ++j) {
-      const std::size_t i = first + j;
-      const bool some = down[j] > 0;  // else nothing was counted and nothing is added: either is as likely
-      log_no[i] = some ? log_no[i] - log_down[j] : -std::numbers::ln2;
-      log_yes[i] = some ? log_yes[i] - log_down[j] : -std::numbers::ln2;
+      const std::size_t from = c * width + (alike ? 0 : j);
+      log_no[c * d + j] = a[from], log_yes[c * d + j] = b[from];
     }
   }
 }
