@@ -95,3 +95,14 @@ def test_the_statistics_are_those_of_the_rows_that_remain_counted_with_the_same_
     if memory == "sample" and name != "BayesClassifier":
         fitted = MODELS[name]("rows").fit(*rows(there))
         np.testing.assert_array_equal(model.relearn().predict_proba(X), fitted.predict_proba(X))
+
+
+@pytest.mark.parametrize("memory", ["sums", "sample"])
+def test_many_rows_are_forgotten_as_if_the_plan_had_never_counted_them(memory: str) -> None:
+    """Beyond 8,000 rows, which once were the most that an ensemble kept."""
+    X, Y = interactions(np.random.default_rng(0), 9000)
+    gone = np.arange(9000) % 9 == 0
+    model = tb.BayesClassifier("fast", memory=memory).fit(X, Y)
+    expected = model.empty().partial_fit(X[~gone], Y[~gone])
+    same_tally(model.forget(X[gone], Y[gone]), expected, moments=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-9)

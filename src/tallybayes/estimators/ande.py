@@ -17,8 +17,9 @@ class AnDE(NetworkClassifier):
     """Averaged n-dependence estimators: the mean of the networks of all sets of n parents.
 
     In each network n columns are the parents of all other columns (Webb, Boughton and Wang 2005; Webb et al. 2012). One
-    pass over the rows counts all sets of n + 1 columns; nothing is chosen, so every way of adding and taking away rows
-    is exact. Memory grows with (levels · columns)ⁿ⁺¹ and is asked for first.
+    pass over the rows counts all sets of n + 1 columns; no structure is chosen. Adding, forgetting and merging change
+    these counts exactly for whole-number weights; cut points stay as chosen on the first batch. Memory grows with
+    (levels · columns)ⁿ⁺¹ and is asked for first.
     A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
     nobody's parent.
 
