@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 import tallybayes as tb
 from tallybayes.errors import ForgetError, MergeError, ModelFileError, OptionError, TableError
+from tests.command_line import run
 from tests.every_estimator import ESTIMATORS, LEARNED, all_components, interactions, labels
 from tests.laws.test_learning_is_adding import take
 
@@ -202,6 +203,27 @@ def test_rows_of_files_are_kept(tmp_path: Any) -> None:
     np.testing.assert_array_equal(
         model.forget(X[:9], y[:9]).predict_proba(X), other.forget(X[:9], y[:9]).predict_proba(X)
     )
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.IdentifierColumnWarning")
+@pytest.mark.parametrize("memory", ["rows", "sample", "hashes"])
+def test_rows_with_identifiers_go_in_and_out_of_files(tmp_path: Any, memory: str) -> None:
+    """A column that no model reads is part of what a row is known by, so a file is read with it."""
+    X, y = interactions(np.random.default_rng(0), 160)
+    X = X.assign(person=[f"person-{i:05d}" for i in range(160)], y=y)
+    for name, some in {"first": X[:120], "more": X[120:], "gone": X[147:148]}.items():
+        some.to_parquet(tmp_path / f"{name}.parquet")
+    model = tb.NaiveBayes(memory=memory).learn_from(str(tmp_path / "first.parquet"), "y")
+    assert "id" in {g.what for g in model.schema_.input_columns}
+    model.learn_from(str(tmp_path / "more.parquet"), "y")
+    tb.save(model, tmp_path / "model.tb")
+    model.forget_from(str(tmp_path / "gone.parquet"), "y")
+    assert model.class_count_.sum() == 159
+    run("forget", tmp_path / "model.tb", tmp_path / "gone.parquet", "-t", "y")
+    assert tb.load(tmp_path / "model.tb").class_count_.sum() == 159
+    with pytest.raises(ForgetError):
+        model.forget_from(str(tmp_path / "gone.parquet"), "y")
+    assert b"person-00147" not in tb.to_bytes(model)
 
 
 @pytest.mark.parametrize("make", [tb.CategoricalNB, tb.NaiveBayes, tb.TAN, tb.BayesClassifier])

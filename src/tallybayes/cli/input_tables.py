@@ -20,6 +20,7 @@ from tallybayes.cli.formats import FORMATS
 from tallybayes.cli.options import Batches, Reading
 from tallybayes.cli.table_files import NULL_VALUES, RowFiles, Text, as_whole, open_rows
 from tallybayes.errors import OptionError, TableError, TallybayesError, did_you_mean, listing
+from tallybayes.estimators.row_memory import names_to_read
 from tallybayes.utils.progress import progress
 
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ def known_data(asked: Asked, model: GenerativeClassifier) -> Iterator[Source]:
     with _opened(asked, types, needed, learned=True) as rows:
         _require(rows, needed)
         others = {target, *asked.drop, *asked.keep, *rows.index}
-        features = list(names) if names is not None else [name for name in rows.names if name not in others]
+        read = names_to_read(model, rows.names)
+        features = list(read) if read is not None else [name for name in rows.names if name not in others]
         yield Source(rows, features, asked)
 
 

@@ -14,6 +14,7 @@ from tallybayes.engines.survey import Survey
 from tallybayes.errors import OptionError, brief, is_number, listening
 from tallybayes.estimators.base import GenerativeClassifier
 from tallybayes.estimators.learning import schema_of
+from tallybayes.estimators.row_memory import names_to_read
 from tallybayes.estimators.state import with_fitted
 
 Model = TypeVar("Model", bound=GenerativeClassifier)
@@ -177,10 +178,11 @@ def resolve_columns(
         raise OptionError("target must be the name of a column; got an empty list.")
     here.require([*targets, *([] if weight is None else [weight])])
     known = None if fresh else model.fitted_.schema.needed_names
+    read = None if fresh else names_to_read(model, here.names)
     if fresh:
         kinds = getattr(model, "schema", {}) if hasattr(model, "schema") else None
         here = here.with_declared_kinds(kinds if kinds is None or isinstance(kinds, Mapping) else {}, targets)
-    features = _features(here, known, {*targets, weight}, columns)
+    features = _features(here, read, {*targets, weight}, columns)
     if known is not None and not set(known) <= set(features) <= set(model.fitted_.schema.input_names or ()):
         raise OptionError(f"The model has learned the columns {brief(list(known))}; columns= says others.")
     return here, ColumnRoles(features, targets, weight)
@@ -189,7 +191,7 @@ def resolve_columns(
 def _features(
     here: RowSource, known: tuple[str, ...] | None, others: set[str | None], columns: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """The columns that are features. known: those of the model; others: the targets and the weight."""
+    """The columns that are features. known: those that the model reads; others: the targets and the weight."""
     rest = known or tuple(name for name in here.names if name not in others | here.index)
     features = rest if columns is None else column_names("columns", columns)
     here.require(features)

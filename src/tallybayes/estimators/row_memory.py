@@ -8,6 +8,7 @@ one by one cost one fit. Rows are fitted in the order of their hashes, so that o
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,15 @@ def place(model: ModelState) -> str | None:
     """The attribute that has what the model keeps of rows; None: its statistics are all."""
     memory = memory_of(model)
     return None if memory == "sample" and model._samples_itself else NOTED.get(memory)
+
+
+def names_to_read(model: ModelState, there: Collection[str]) -> tuple[str, ...] | None:
+    """The columns of a source that a model reads: identifiers too, if they are there and it knows its rows by them."""
+    schema = model._state.fitted.schema
+    needed = schema.needed_names
+    if needed is None or place(model) is None:
+        return needed
+    return tuple(name for name in schema.input_names or () if name in needed or name in there)
 
 
 def noted_of(model: ModelState) -> RowStore | RowHashes:
