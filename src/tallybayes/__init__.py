@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from tallybayes.estimators.bayes_classifier import BayesClassifier
     from tallybayes.estimators.bayes_decision import BayesDecision
     from tallybayes.estimators.bayes_network import BayesNetwork
-    from tallybayes.estimators.discrete_nb import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+    from tallybayes.estimators.discrete_nb import BernoulliNB, CategoricalNB
     from tallybayes.estimators.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
     from tallybayes.estimators.gaussian_discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
     from tallybayes.estimators.kdb import KDB
     from tallybayes.estimators.merging import merge_all
+    from tallybayes.estimators.multinomial_nb import ComplementNB, MultinomialNB
     from tallybayes.estimators.naive_bayes import NaiveBayes
     from tallybayes.estimators.numeric_nb import GaussianNB, KernelNB, PoissonNB
     from tallybayes.estimators.prior_shift import PriorShift
@@ -88,10 +89,11 @@ _HOMES = {
     "estimators.bayes_classifier": ("BayesClassifier",),
     "estimators.bayes_network": ("BayesNetwork",),
     "estimators.bayes_decision": ("BayesDecision",),
-    "estimators.discrete_nb": ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"),
+    "estimators.discrete_nb": ("BernoulliNB", "CategoricalNB"),
     "estimators.gaussian_discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
     "estimators.kdb": ("KDB",),
     "estimators.merging": ("merge_all",),
+    "estimators.multinomial_nb": ("ComplementNB", "MultinomialNB"),
     "estimators.naive_bayes": ("NaiveBayes",),
     "estimators.spode_tan": ("SPODE", "TAN"),
     "estimators.streaming_bayes": ("StreamingBayes",),
