@@ -15,7 +15,7 @@ from tallybayes.cli import options, output
 if TYPE_CHECKING:
     from tallybayes.cli.input_tables import Asked
     from tallybayes.estimators.base import GenerativeClassifier
-    from tallybayes.receipts import RecordedForgetting
+    from tallybayes.receipts import Receipt, RecordedForgetting
 
 
 @output.answering
@@ -239,9 +239,10 @@ def _change(how: str, path: str, asked: Asked, out: str | None, json: bool, want
         model, notes = load_classifier(path, changing=True), load_notes(path)
         target = target_of(asked.target, notes)
         recorded = None if wanted is None else _recorded(model, wanted)
-        step = model.partial_fit if how == "learn" else model.forget if recorded is None else recorded.forget
+        forget = model.forget if recorded is None else recorded.forget
+        doing, step = ("learning", model.partial_fit) if how == "learn" else ("forgetting", forget)
         with known_data(replace(asked, target=target), model) as source:
-            for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
+            for _ in source.map(doing, step):
                 pass
             rows = source.used
         if not model.class_count_.sum() > 0:
@@ -249,15 +250,22 @@ def _change(how: str, path: str, asked: Asked, out: str | None, json: bool, want
                 f"Forgetting these {rows:,} rows would leave no rows: delete the file, or learn other rows first."
             )
         history = [*_history(notes), _done(how, asked.paths, rows)]
-        made = None if recorded is None or wanted is None else recorded.receipt(sign=wanted.sign)
-        save(model, out or path, notes={**notes, "target": target, "history": history})
-        if made is not None and wanted is not None:
-            from tallybayes.io import atomic_files
-
-            atomic_files.write(wanted.path, [made.to_json(key=wanted.key).encode("utf-8", "backslashreplace")])
+        notes = {**notes, "target": target, "history": history}
+        if recorded is None or wanted is None:
+            save(model, out or path, notes=notes)
+        else:
+            made = recorded.receipt(sign=wanted.sign)
+            save(model, out or path, notes=notes)
+            _write_receipt(made, wanted)
     did = "Learned" if how == "learn" else "Forgot"
     facts: dict[str, object] = {"rows": rows, **({} if wanted is None else {"receipt": wanted.path})}
     _report(model, out or path, f"{did} {rows:,} rows", facts, json)
+
+
+def _write_receipt(made: Receipt, wanted: Wanted) -> None:
+    from tallybayes.io import atomic_files
+
+    atomic_files.write(wanted.path, [made.to_json(key=wanted.key).encode("utf-8", "backslashreplace")])
 
 
 def _recorded(model: GenerativeClassifier, wanted: Wanted) -> RecordedForgetting:

@@ -79,26 +79,28 @@ def _cycle(left: Parents) -> list[str]:
 def place(parents: Parents, widest: int, rooms: Mapping[str, float] | None = None) -> Layout:
     """A layer of more than `widest` nodes takes several rows. rooms: of nodes that are wider than 1."""
     wide = dict(rooms or {})
+    rows = _rows(parents, widest)
+    row = {node: i for i, part in enumerate(rows) for node in part}
+    arrows = [(p, child) for child, above in parents.items() for p in above]
+    between = {(p, child): [(p, child, i) for i in range(row[p] + 1, row[child])] for p, child in arrows}
+    links: list[tuple[object, object]] = []
+    for (p, child), stops in between.items():
+        for stop in stops:
+            rows[stop[2]].append(stop)
+        links += pairwise([p, *stops, child])
+    rows = order(rows, links, wide)
+    at = {v: (x, float(y)) for y, part in enumerate(rows) for v, x in zip(part, _spread(part, wide), strict=True)}
+    bends = {arrow: [at[stop] for stop in stops] for arrow, stops in between.items()}
+    return Layout({node: at[node] for node in parents}, bends, wide)
+
+
+def _rows(parents: Parents, widest: int) -> list[list[object]]:
+    """The layers, each in as many rows of about one width as it needs."""
     rows: list[list[object]] = []
     for layer in layers(parents):
         size = -(-len(layer) // -(-len(layer) // widest))
         rows += [list(layer[i : i + size]) for i in range(0, len(layer), size)]
-    row = {node: i for i, part in enumerate(rows) for node in part}
-    links: list[tuple[object, object]] = []
-    for child, above in parents.items():
-        for p in above:
-            chain: list[object] = [p, *((p, child, i) for i in range(row[p] + 1, row[child])), child]
-            for i, stop in enumerate(chain[1:-1], row[p] + 1):
-                rows[i].append(stop)
-            links += pairwise(chain)
-    rows = order(rows, links, wide)
-    at = {v: (x, float(y)) for y, part in enumerate(rows) for v, x in zip(part, _spread(part, wide), strict=True)}
-    stops = {
-        (p, child): [at[p, child, i] for i in range(row[p] + 1, row[child])]
-        for child, above in parents.items()
-        for p in above
-    }
-    return Layout({node: at[node] for node in parents}, stops, wide)
+    return rows
 
 
 def _spread(part: Sequence[object], wide: Mapping[str, float]) -> list[float]:

@@ -120,23 +120,29 @@ def controls(known: Known) -> list[Control]:
         if column.what == "column" or column.what == "id":
             continue
         parts = [k for k in map(at.get, column.columns(j)) if k is not None]
-        name = column.name or f"x{j}"
-        made = Control(name, "text", information=max((information.pop(k, 0.0) for k in parts), default=0.0))
+        made = Control(column.name or f"x{j}", "text")
+        made.information = max((information.pop(k, 0.0) for k in parts), default=0.0)
         for k in parts:
             del at[schema.name(k)]
         if column.what in ("date", "datetime"):
             made.kind = "datetime-local" if "hour" in column.parts else "date"
             at_day = next((k for k in parts if schema.name(k).endswith(DAYS)), -1)
-            days = usual.get(at_day, float(np.median(drawn[at_day])) if len(drawn.get(at_day, ())) else None)
-            if days is not None:
-                day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=math.floor(days))
-                made.usual = day.strftime("%Y-%m-%d" + ("T12:00" if made.kind == "datetime-local" else ""))
+            made.usual = _usual_day(at_day, usual, drawn, made.kind)
         elif column.what == "time":
             made.kind = "time"
         found.append(made)
     for name, j in at.items():
         found.append(_control(known, name, j, drawn.get(j), usual, information.get(j, 0.0)))
     return sorted(found, key=lambda control: -control.information)
+
+
+def _usual_day(j: int, usual: Mapping[int, float | int | None], drawn: Mapping[int, Array], kind: str) -> str | None:
+    """The usual day of column j, else the median of those drawn, as a control of this kind takes it."""
+    days = usual.get(j, float(np.median(drawn[j])) if len(drawn.get(j, ())) else None)
+    if days is None:
+        return None
+    day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=math.floor(days))
+    return day.strftime("%Y-%m-%d" + ("T12:00" if kind == "datetime-local" else ""))
 
 
 def _control(

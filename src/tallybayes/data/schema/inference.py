@@ -75,9 +75,7 @@ def _has_words(pieces: list[int]) -> bool:
 
 def looks_like_id(column: RawColumn, counted: Array | None = None) -> bool:
     """Strings that are distinct in nearly every row and are no text. counted: rows of positive weight (None: all)."""
-    if column.kind != "categorical" or column.scale is not None or column.storage not in ("arrow", "objects", "coded"):
-        return False
-    if column.storage == "coded" and column.declared is not None and len(column.declared) < ID_SHARE * MIN_ROWS:
+    if not _may_be_id(column):
         return False
     values = column.values
     if counted is not None and not counted.all():
@@ -91,6 +89,13 @@ def looks_like_id(column: RawColumn, counted: Array | None = None) -> bool:
         return False
     there, distinct = _count_distinct(values, column.storage)
     return there >= MIN_ROWS and distinct >= ID_SHARE * there
+
+
+def _may_be_id(column: RawColumn) -> bool:
+    """Whether it holds labels without an order, which are as many as an identifier has."""
+    if column.kind != "categorical" or column.scale is not None or column.storage not in ("arrow", "objects", "coded"):
+        return False
+    return column.storage != "coded" or column.declared is None or len(column.declared) >= ID_SHARE * MIN_ROWS
 
 
 def looks_like_date(column: RawColumn) -> bool:

@@ -214,14 +214,17 @@ def _with_gaussian(
         if not evidence:
             out[-1][k].append(f"{minus} * ({tail})")
             continue
-        root = np.zeros((p, p))
-        for i, row in enumerate(gaussian["root"][k]):
-            root[i, : len(row)] = row
         share = f"CASE WHEN {distances[k]} > 0 THEN ({tail}) / {distances[k]} ELSE {d.number(0.0)} END"
-        for j, part in enumerate(gaussian["scale"]):
-            back = w.chain([f"{d.number(float(root[i, j]))} * {turned[k][i]}" for i in range(j, p)])
-            out[part["column"]][k].append(f"{minus} * {away[k][j]} * ({back}) * {share}")
+        backs = _turned_back(w, gaussian["root"][k], turned[k])
+        for part, own, back in zip(gaussian["scale"], away[k], backs, strict=True):
+            out[part["column"]][k].append(f"{minus} * {own} * ({back}) * {share}")
     return rows
+
+
+def _turned_back(w: SqlWriter, root: Json, turned: list[str]) -> list[str]:
+    """rootᵀ · turned, a column each; root has the rows of a lower triangle."""
+    p = len(turned)
+    return [w.chain([f"{w.d.number(float(root[i][j]))} * {turned[i]}" for i in range(j, p)]) for j in range(p)]
 
 
 def _tail(w: SqlWriter, nu: float | None, p: int, distance: str) -> str:
