@@ -135,3 +135,14 @@ def test_a_weight_of_a_class_to_come_is_kept_and_a_misspelled_one_is_refused() -
     ):
         with pytest.raises(OptionError, match="the classes are"):
             misspelled()
+
+
+@pytest.mark.parametrize("weights", ["balanced", {"A": 2.0, "B": 3.0, "C": 5.0}, {"A": 0.5, "B": 0.3, "C": 0.2}])
+def test_leave_one_out_is_forget_of_the_row_with_the_weight_of_its_class(weights: Any) -> None:
+    X, y = np.array([[1.0], [2.0], [3.5], [4.0], [5.0], [6.0], [7.0], [9.0]]), np.array(list("AAAABBBC"))
+    for model in (tb.GaussianNB(class_weight=weights), tb.NaiveBayes("kernel", class_weight=weights)):
+        left = np.exp(model.fit(X, y).leave_one_out(X, y))
+        for i in range(len(y)):
+            other = model.copy().forget(X[i : i + 1], y[i : i + 1])
+            want = dict(zip(other.classes_, other.predict_proba(X[i : i + 1])[0], strict=True))
+            np.testing.assert_allclose(left[i], [want.get(k, 0.0) for k in "ABC"], rtol=0, atol=1e-9)

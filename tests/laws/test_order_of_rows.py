@@ -25,3 +25,15 @@ def test_shuffled_rows_give_the_same_model(n: int, seed: int, weights: bool) -> 
     two = tb.NaiveBayes().fit(X[order], y[order], None if w is None else w[order])
     assert [c.name for c in one.schema_.chosen.values()] == [c.name for c in two.schema_.chosen.values()]
     np.testing.assert_allclose(one.predict_proba(X[:500]), two.predict_proba(X[:500]), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [28, 60, 148, 221])
+def test_scores_that_tie_up_to_rounding_choose_the_same_structure(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 30))
+    X, y = rng.choice(list("xyz"), (n, 4)), rng.choice(["u", "v"], n)
+    y[:2] = ["u", "v"]
+    order = rng.permutation(n)
+    for model in (tb.TAN(), tb.KDB(), tb.KDB(select=False), tb.AnDE(n=2), tb.SPODE()):
+        one, two = model.copy().fit(X, y), model.copy().fit(X[order], y[order])
+        np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=0, atol=1e-9)

@@ -828,7 +828,7 @@ class GenerativeClassifier(ClassifierMixin, ModelState):  # type: ignore[misc]
         No refit: the row is removed from the sufficient statistics and from the class prior. What was chosen on all
         rows (levels, bins, structure, concentrations of back-off smoothing, stacking weights, temperature) stays as
         it is; bandwidths of kernel densities are those without the row. Of a row of weight above 1, weight 1 is left
-        out.
+        out, times the weight of its class.
 
         Parameters
         ----------

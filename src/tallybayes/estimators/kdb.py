@@ -20,6 +20,7 @@ from tallybayes.model.rows import Rows
 from tallybayes.model.term import Term
 from tallybayes.structure.search import by_information, k_dependence
 from tallybayes.utils.array_types import Floats
+from tallybayes.utils.ties import level_ties
 
 
 class KDB(LearnedNetwork):
@@ -188,7 +189,7 @@ class KDB(LearnedNetwork):
         (term,) = fitted.terms
         stats, pairs = term.statistics, network_of(term)
         inner = len(term.columns) - pairs.reals
-        between, with_class = pairs.information(stats)
+        between, with_class = map(level_ties, pairs.information(stats))
         order = by_information(with_class)
         parents = k_dependence(between, order, int(self.k), inner)
         network = replace(pairs, parents=parents, blind=(), extra=_beyond_pairs(parents[:inner]))
@@ -239,7 +240,7 @@ def _selected(fitted: Fitted, term: Term, order: list[int], rows: Rows) -> Term:
     """The term with as many of its columns and parents as leave-one-out finds best."""
     network, y = network_of(term), rows.classes_of_rows
     p = network.base(term.statistics, fitted.context(term))
-    losses = network.losses(p, order, codes_of(rows, term), y, rows.w)
+    losses = level_ties(network.losses(p, order, codes_of(rows, term), y, rows.w))
     k, columns = np.unravel_index(int(np.argmin(losses)), losses.shape)
     if losses[k, columns] >= _prior_loss(fitted.weight, y, rows.w):
         blind, k = tuple(range(len(term.columns))), np.intp(0)

@@ -423,6 +423,8 @@ def rows_to_subtract(model: ModelState, X: object, y: object, sample_weight: obj
 def leave_one_out(model: ModelState, X: object, y: object, sample_weight: object) -> Floats:
     """log P(class | x) of rows that were learned, each by the model without the row."""
     rows = rows_to_subtract(model, X, y, sample_weight)
+    alone = with_class_weights(model, Target(rows.classes_of_rows, model.fitted_.classes, None))
+    rows = replace(rows, weight_of_one=alone.w)
     fitted, how = model._parameters(), (rows, model._prior(), model._offset)
     return temperature.posterior(*fitted.without_only_rows(*how, *fitted.leave_one_out(*how)), model._beta)
 

@@ -34,6 +34,7 @@ from tallybayes.structure.graph import Graph, shown
 from tallybayes.structure.high_cardinality import apart, set_apart
 from tallybayes.structure.search import best_tree, by_information, one_parent
 from tallybayes.utils.array_types import Floats
+from tallybayes.utils.ties import level_ties
 
 Labelled = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and weights
 
@@ -376,7 +377,7 @@ class TAN(LearnedNetwork):
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:  # noqa: ARG002
         (term,) = fitted.terms
         pairs = network_of(term)
-        between, with_class = pairs.information(term.statistics)
+        between, with_class = map(level_ties, pairs.information(term.statistics))
         inner = len(term.columns) - pairs.reals
         root = _parent(term, fitted.schema, self.root, "root") if not _auto(self.root) else 0
         if _auto(self.root) and inner:
@@ -542,12 +543,12 @@ class SPODE(LearnedNetwork):
             return replace(term, distribution=replace(pairs, parents=((),) * d))
         elif rows is None or inner == 1:
             between, _ = pairs.information(term.statistics)
-            parent = int(np.argmax(between[:, :inner].sum(axis=0)))
+            parent = int(np.argmax(level_ties(between[:, :inner].sum(axis=0))))
         else:
             require_scores(
                 rows.n, fitted.K, inner * d, f"'auto' compares {inner} super-parents", "Name one: superparent=a column."
             )
-            parent = int(np.argmin(superparent_losses(fitted, rows)))
+            parent = int(np.argmin(level_ties(superparent_losses(fitted, rows))))
         return replace(term, distribution=replace(pairs, parents=one_parent(d, parent)))
 
     def _chooses_parents(self) -> bool:

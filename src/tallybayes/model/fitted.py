@@ -338,7 +338,7 @@ class Fitted:
     def leave_one_out(self, rows: Rows, priors: object, starts: Starts) -> tuple[Floats, Floats]:
         """Return the log prior and log P(x | class) of rows that were learned, each without the row itself.
 
-        A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. What was chosen
+        Of a row of weight 2, which is two rows, one is left out (`Rows.weight_left_out`). What was chosen
         with all rows (cuts, structure, concentration of back-off, shrinkage, a given prior) stays.
 
         Parameters
@@ -358,8 +358,7 @@ class Fitted:
             log P(x | class), up to a term that all classes share.
         """
         y = rows.classes_of_rows
-        unit = np.ones(rows.n) if rows.w is None else np.minimum(rows.w, 1.0)
-        unit = np.where(y < 0, 0.0, unit)
+        unit = np.where(y < 0, 0.0, rows.weight_left_out())
         label = np.maximum(y, 0).astype(np.int32)
         own = self.weight[label]
         last = (unit > 0) & (own - unit <= 1e-9 * own)
@@ -408,9 +407,10 @@ class Fitted:
         only = np.flatnonzero(np.isnan(prior).any(axis=1))
         prior, likelihood = prior.copy(), likelihood.copy()
         kept = not (priors is None or isinstance(priors, str) or callable(priors))  # it names classes
+        unit = rows.weight_left_out()
         for i in only.tolist():
-            w = None if rows.w is None else np.minimum(rows.w[i : i + 1], 1.0)
-            one = replace(rows, data={j: rows_of(data, slice(i, i + 1)) for j, data in rows.data.items()}, w=w)
+            data = {j: rows_of(data, slice(i, i + 1)) for j, data in rows.data.items()}
+            one = replace(rows, data=data, w=unit[i : i + 1])
             row = count(replace(one, y=rows.classes_of_rows[i : i + 1]), self.terms, self.classes, self.classes_fixed)
             less = self._combined(row, -1) if kept else self._without(row)  # the row keeps its codes
             prior[i], likelihood[i] = 0.0, 0.0

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 import tallybayes.utils.blas  # noqa: F401  # threadpool_limits learns of the core's threads
 from tallybayes import _core
 from tallybayes.data.encoding import Data
@@ -40,6 +42,8 @@ class Rows:
         The weight of each row; None if all weigh 1.
     who : str, default='this model'
         What messages call the model.
+    weight_of_one : ndarray of shape (n,), default=None
+        What one row weighs: the weight of its class; None if that is 1.
     """
 
     table: Table
@@ -48,6 +52,7 @@ class Rows:
     y: LabelCodes | None = None
     w: Floats | None = None
     who: str = "this model"
+    weight_of_one: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -100,6 +105,17 @@ class Rows:
             The same rows otherwise.
         """
         return replace(self, y=target.y, w=target.w)
+
+    def weight_left_out(self) -> Floats:
+        """Return what is left out of each row: of one of weight 2, which is two rows, one.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            A weight.
+        """
+        one: Floats = np.ones(self.n) if self.weight_of_one is None else self.weight_of_one
+        return one if self.w is None else np.minimum(self.w, one)
 
     @property
     def classes_of_rows(self) -> LabelCodes:

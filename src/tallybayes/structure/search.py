@@ -1,4 +1,7 @@
-"""Parents of every column, chosen from the information that columns share. Ties go to the first column."""
+"""Parents of every column, chosen from the information that columns share; of equals the first column is taken.
+
+What is equal up to rounding has to be made so (`level_ties`): information is summed in the order of levels and rows.
+"""
 
 from __future__ import annotations
 

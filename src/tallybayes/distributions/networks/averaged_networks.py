@@ -47,6 +47,7 @@ from tallybayes.distributions.networks.joint_statistics import JointStatistics, 
 from tallybayes.distributions.univariate.categorical import split
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.ties import level_ties
 
 MOST_SETS = 64  # whose cells choose the concentration of back-off of real columns
 SUBSUMED = 100.0  # rows that a value must have before another is taken to follow from it
@@ -155,7 +156,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         p = replace(p, W=self._weights(p))
         if self.smoothing == "backoff" or self.reals:  # both look at parents one by one
             _, single = information(self.tables(len(p.sizes)), p)
-            rank = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
+            rank = np.argsort(np.argsort(-level_ties(single), kind="stable"), kind="stable").astype(np.int32)
             p = replace(p, rank=rank)
         if self.smoothing == "backoff":
             p = replace(p, strengths=p.networks.strengths(GRID))
