@@ -252,6 +252,7 @@ def test_kernel(bandwidth: Any, weights: str) -> None:
         (lambda: distributions.Kernel(0.0), "bandwidth must be above 0"),
         (lambda: distributions.Binned(method="tree"), "'mdl', 'width' or 'frequency'"),
         (lambda: distributions.Binned(bins=0), "bins must be"),
+        (lambda: distributions.Binned(bins=10**9), "bins must be"),
         (lambda: distributions.Binned([65, 18]), "larger than the one before"),
         (lambda: distributions.Binned(["a"]), "points must be"),
         (lambda: distributions.register(int), "subclass of Distribution"),

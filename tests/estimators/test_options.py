@@ -50,7 +50,8 @@ Y = ["a", "a", "b", "b", "a", "b"]
         (tb.AODE(weighting="mine"), "weighting must be None or 'information'; got 'mine'"),
         (tb.AODE(alpha=[1.0, 2.0]), "alpha must be one number for categories; got [1.0, 2.0]"),  # type: ignore[arg-type]
         (tb.TAN(unseen="guess"), "unseen must be 'ignore' or 'error'; got 'guess'"),
-        (tb.TAN(bins=0), "bins must be a whole number of at least 1; got 0"),
+        (tb.TAN(bins=0), "bins must be a whole number from 1 to 1,000,000; got 0"),
+        (tb.BayesNetwork(bins=10**9), "bins must be a whole number from 1 to 1,000,000"),
         (tb.KDB(k=1.5), "k must be a whole number of at least 0; got 1.5"),  # type: ignore[arg-type]
         (tb.KDB(select=1), "select must be True or False; got 1"),  # type: ignore[arg-type]
     ],

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
-from tallybayes.errors import OptionError, TallybayesError
+from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError
 from tests.hostile.random_calls import CLASSES, HOSTILE
 from tests.hostile.random_tables import STRANGE, STRANGE_LABELS, strange, strange_labels
 from tests.hostile.soundness import kept, sound
@@ -167,3 +169,63 @@ def test_comparing_models_of_labels_that_scikit_learn_refuses() -> None:
     for entry, other in zip(comparison.entries, texts.entries, strict=True):
         assert (entry.name, entry.error) == (other.name, "")
         np.testing.assert_array_equal(entry.losses, other.losses)
+
+
+def encoded(values: pa.Array) -> pa.ChunkedArray:
+    """Six rows of two values, as a dictionary of Arrow."""
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0, 1] * 3, pa.int32()), values)])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([{"left": 1, "right": 2}, {"left": 2, "right": 3}]),  # what pandas.cut is in Arrow
+        pa.array([[1], [2]]),
+        pa.array([[1], [2]], pa.list_(pa.int64(), 1)),
+        pa.array([[1], [2]], pa.list_view(pa.int64())),
+        pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+        pa.array([(1, 2, 3), (1, 2, 4)], pa.month_day_nano_interval()),
+    ],
+    ids=lambda values: str(values.type)[:12],
+)
+def test_categories_of_arrow_that_are_no_labels(values: pa.Array) -> None:
+    column = encoded(values)
+    for X in (pa.table({"x": column}), pd.DataFrame({"x": pd.Series(pd.arrays.ArrowExtensionArray(column))})):
+        for model in (tb.NaiveBayes(), tb.NaiveBayes(schema="categorical")):
+            with pytest.raises(TableError, match="Column 'x'"):
+                model.fit(X, list("ababab"))
+    with pytest.raises(OptionError, match="sample_weight must be"):
+        tb.GaussianNB().fit(np.eye(6), list("ababab"), sample_weight=column)
+    with pytest.raises(TableError):
+        tb.NaiveBayes().fit([{"x": v} for v in [*values] * 3], list("ababab"))
+
+
+def test_categories_of_arrow_that_are_dates_or_bytes() -> None:
+    for values in (
+        pa.array([1, 2], pa.duration("s")),
+        pa.array([b"a", b"b"]),
+        pa.array([1, 2], pa.time64("us")),
+    ):
+        column = encoded(values)
+        for X in (pa.table({"x": column}), pd.DataFrame({"x": pd.Series(pd.arrays.ArrowExtensionArray(column))})):
+            plain = pa.table({"x": pa.array(values.to_pylist() * 3, values.type)})
+            found = tb.NaiveBayes().fit(X, list("aababb")).predict_proba(X)
+            np.testing.assert_array_equal(found, tb.NaiveBayes().fit(plain, list("aababb")).predict_proba(plain))
+
+
+def test_a_label_whose_category_is_missing() -> None:
+    """Its code, -1, was taken for the last class."""
+    y = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0], pa.int32()), pa.array(["a", "b", None]))
+    for labels in (y, y.cast(pa.string()).dictionary_encode(null_encoding="encode")):
+        with pytest.raises(LabelError, match="the label of row 2 is missing"):
+            tb.GaussianNB().fit(np.eye(4), labels)
+    with pytest.raises(LabelError, match="is missing"):
+        tb.GaussianNB().fit(np.eye(2), pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.nulls(2)))
+
+
+def test_integers_of_16_bytes_outside_of_a_frame() -> None:
+    values = pl.Series([1, 2, 3], dtype=pl.Int128)
+    with pytest.raises(TableError, match="Cannot read a Series as a table"):
+        tb.GaussianNB().fit(values, list("aba"))
+    with pytest.raises(OptionError, match="sample_weight must be one number for each row"):
+        tb.GaussianNB().fit(np.eye(3), list("aba"), sample_weight=values)

@@ -119,15 +119,33 @@ def series_objects(s: Any) -> Array:
 
 
 def category_column(native: Any, name: str) -> RawColumn:
-    held_type = getattr(getattr(native, "type", None), "value_type", None)
-    if held_type is not None and str(held_type).startswith(
-        ("date", "time", "duration", "binary", "large_binary", "fixed")
-    ):
-        return frame_column(nw.from_native(native.cast(held_type), series_only=True), name)
+    held = native if hasattr(native, "type") else getattr(getattr(native, "array", None), "_pa_array", None)
+    if held is not None and not _is_plain(held.type.value_type):
+        return frame_column(nw.from_native(_decoded(held), series_only=True), name)
     if type(getattr(native, "dtype", None)).__name__ != "CategoricalDtype":
         return by_appearance(native) or RawColumn(native, "arrow", "categorical", declared=())
     held = native.array  # pandas: codes and categories are at hand
     return RawColumn(held.codes, "coded", "categorical", declared=_labels_of(held.categories, name))
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether a dictionary of this type of Arrow is read as it is."""
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(is_text or is_number or pa.types.is_boolean(kind) or pa.types.is_null(kind))
+
+
+def _decoded(held: Any) -> Any:
+    """The values of a dictionary-encoded column of pyarrow."""
+    import pyarrow as pa
+
+    try:
+        parts = [part.dictionary.take(part.indices) for part in held.chunks]
+    except pa.ArrowNotImplementedError:  # of some types pyarrow takes no rows
+        parts = [pa.array(held.to_pylist(), held.type.value_type)]
+    return pa.chunked_array(parts, held.type.value_type)
 
 
 def _labels_of(categories: Any, name: str) -> tuple[object, ...]:

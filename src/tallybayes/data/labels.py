@@ -147,6 +147,8 @@ def _arrow_labels(y: object) -> tuple[LabelCodes, list[object]] | None:
         raise LabelError(_not_text(e)) from None
     except (TypeError, ValueError):  # categories that are no strings, such as the intervals of pandas.cut
         return None
+    if codes.min(initial=0) < 0:  # a category that is missing itself, which no count of missing rows shows
+        raise LabelError(_missing(int(np.argmin(codes))))
     return np.asarray(codes, dtype=np.int32), list(levels.labels())
 
 
@@ -428,6 +430,10 @@ def check_weights(sample_weight: object, n: int) -> Floats | None:
         w = np.asarray(sample_weight)
     except ValueError:
         raise OptionError("sample_weight must be one number for each row; got rows of different lengths.") from None
+    except MemoryError:
+        raise
+    except Exception as e:  # of another library, which gives its own arrays
+        raise OptionError(f"sample_weight must be one number for each row; NumPy cannot read it: {e!s:.200}") from e
     if w.dtype.kind not in "fiub":
         try:
             w = w.astype(np.float64, casting="unsafe" if w.dtype.kind in "OUS" else "same_kind")

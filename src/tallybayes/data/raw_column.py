@@ -282,6 +282,8 @@ def _not_a_label(name: str, row: int, v: object) -> TableError:
 def _path(name: str, v: object) -> str:
     """The path to the first plain value inside: address.city, or address.lines.0."""
     for _ in range(5):
+        if hasattr(v, "as_py"):  # a scalar of pyarrow, which is not all that a Mapping is
+            v = v.as_py()
         if isinstance(v, Mapping) and v:
             key, v = next(iter(v.items()))
         elif isinstance(v, list | tuple) and v:

@@ -252,6 +252,10 @@ def _array(X: object) -> Array:
         a = np.asarray(X)
     except ValueError as e:
         raise TableError(f"The rows do not form a table: {e}") from e
+    except MemoryError:
+        raise
+    except Exception as e:  # of another library, which gives its own arrays
+        raise TableError(f"Cannot read a {type(X).__name__} as a table: {e!s:.200}. Give an array or a frame.") from e
     if a.ndim == 2 and a.dtype.kind in "US" and not isinstance(X, np.ndarray):
         return np.asarray(X, dtype=object)  # a list of mixed rows
     if a.ndim == 2 and a.dtype.kind == "f" and isinstance(X, list | tuple) and not all_exact(a):

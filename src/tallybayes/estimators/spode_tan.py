@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.encoding import CUT, Coded
+from tallybayes.data.encoding import CUT, MAX_BINS, Coded
 from tallybayes.data.labels import Target, read_target
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
@@ -61,8 +61,8 @@ class NetworkClassifier(GenerativeClassifier):
             raise OptionError(f"unseen must be 'ignore' or 'error'; got {brief(self.unseen)}.")
         if self.cuts is not None and self.cuts not in CUTS:
             raise OptionError(f"cuts must be {', '.join(map(repr, CUTS))}, or None; got {brief(self.cuts)}.")
-        if not isinstance(self.bins, int) or self.bins < 1:
-            raise OptionError(f"bins must be a whole number of at least 1; got {brief(self.bins)}.")
+        if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_BINS:
+            raise OptionError(f"bins must be a whole number from 1 to {MAX_BINS:,}; got {brief(self.bins)}.")
 
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha, "method": self.cuts, "bins": self.bins}

@@ -19,11 +19,12 @@ from tallybayes.data.encoding.codes import (
     level_codes,
     levels,
 )
-from tallybayes.data.encoding.numeric import CUT, Numbers, Sparse, find_cuts, learn_cuts, numbers
+from tallybayes.data.encoding.numeric import CUT, MAX_BINS, Numbers, Sparse, find_cuts, learn_cuts, numbers
 from tallybayes.data.encoding.to_words import Splitting, Texts, texts, word_sums, words
 
 __all__ = [
     "CUT",
+    "MAX_BINS",
     "MISSING",
     "RAW_LIMIT",
     "UNSEEN",

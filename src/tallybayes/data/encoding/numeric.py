@@ -21,6 +21,7 @@ from tallybayes.utils.array_types import Array
 from tallybayes.utils.cached import cached_property
 
 CUT = ("real", "count")  # kinds that are discretised where levels are wanted
+MAX_BINS = 1_000_000  # of a column
 WIDE_BLOCK = 32  # rows of a sparse table that are made dense at once, however many columns it has
 FITTED_ADVICE = "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
 TEXT_ADVICE = "They look like texts: NaiveBayes() reads their words, and CountVectorizer of scikit-learn counts them."

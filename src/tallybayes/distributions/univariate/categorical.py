@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data import encoding
-from tallybayes.data.encoding import RAW_LIMIT, Codes, Data
+from tallybayes.data.encoding import MAX_BINS, RAW_LIMIT, Codes, Data
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.distributions.base import Distribution
@@ -538,8 +538,8 @@ class Binned(Categorical):
         super().__post_init__()
         if self.method not in ("mdl", "width", "frequency"):
             raise OptionError(f"method must be 'mdl', 'width' or 'frequency'; got {brief(self.method)}.")
-        if not isinstance(self.bins, int) or self.bins < 1:
-            raise OptionError(f"bins must be a whole number of at least 1; got {brief(self.bins)}.")
+        if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_BINS:
+            raise OptionError(f"bins must be a whole number from 1 to {MAX_BINS:,}; got {brief(self.bins)}.")
 
     def learn_cuts(
         self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
