@@ -229,3 +229,10 @@ def test_integers_of_16_bytes_outside_of_a_frame() -> None:
         tb.GaussianNB().fit(values, list("aba"))
     with pytest.raises(OptionError, match="sample_weight must be one number for each row"):
         tb.GaussianNB().fit(np.eye(3), list("aba"), sample_weight=values)
+
+
+def test_columns_that_their_own_library_cannot_give() -> None:
+    X = pd.DataFrame({"x": pd.Series(np.zeros(4, dtype="V4"))})
+    with pytest.raises(TableError, match=r"Column 'x' of type \|V4 cannot be read") as found:
+        tb.NaiveBayes().fit(X, list("abab"))
+    assert found.value.column == "x"

@@ -21,7 +21,7 @@ from tallybayes.data.raw_column import (
     object_column,
     unsupported_type,
 )
-from tallybayes.errors import NestedValueError
+from tallybayes.errors import NestedValueError, TableError, TallybayesError
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.lazy_imports import nw
 
@@ -32,7 +32,21 @@ _labels_read: dict[int, tuple[weakref.ref[object], tuple[object, ...]]] = {}  # 
 
 
 def frame_column(s: Any, name: str) -> RawColumn:
-    """A column of any data frame library that narwhals knows."""
+    """A column of any data frame library that narwhals knows; a TableError if that library cannot give its values."""
+    try:
+        return _frame_column(s, name)
+    except (TallybayesError, MemoryError):
+        raise
+    except Exception as e:  # which one depends on the library, its version and the type
+        own = getattr(s.to_native(), "dtype", s.dtype)
+        raise TableError(
+            f"Column {name!r} of type {own} cannot be read: {e!s:.200}. Turn it into numbers or into strings first, or "
+            "leave it out.",
+            column=name,
+        ) from e
+
+
+def _frame_column(s: Any, name: str) -> RawColumn:
     dtype, native = s.dtype, s.to_native()
     check_arrow(native, name)
     if dtype.is_decimal() or dtype.is_integer():
