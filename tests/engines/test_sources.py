@@ -444,3 +444,13 @@ def test_files_without_the_packages_that_read_them(folder: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "tallybayes.cli.table_files", None)
     with pytest.raises(OptionError, match=r"To read files pyarrow is needed: pip install 'tallybayes\[files\]'"):
         tb.NaiveBayes().learn_from(folder / "t.csv", "kind")
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_a_survey_lists_labels_that_come_late(late: int) -> None:
+    from tallybayes.engines import survey_of
+
+    codes = np.append(np.arange(5000) % 3, [3] * late)
+    column = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(["b", "a", "c", "d", "e"]))
+    found = survey_of(pa.table({"x": column, "plain": column.cast(pa.string())}), most=10)
+    assert found.labels["x"].to_pylist() == found.labels["plain"].to_pylist() == ["b", "a", "c", "d"][: 3 + late]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FIRST_ROWS = 4096  # that mostly have every label
 MAX_LABELS = 100_000  # labels of a column that are agreed on beforehand; others are met while counting
 MAX_LABEL_BYTES = 1 << 24  # and no more than this much of them: texts are no labels
 
@@ -126,11 +127,28 @@ def _texts(table: pa.Table) -> list[str]:
 def _labels(column: pa.ChunkedArray) -> pa.Array | None:
     import pyarrow as pa
 
-    found = column.unique().drop_null()
+    found = _distinct(column).drop_null()
     found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
     if pa.types.is_dictionary(found.type):
         found = found.dictionary_decode()
     return found.cast(pa.large_string()) if len(found) <= MAX_LABELS and found.nbytes <= MAX_LABEL_BYTES else None
+
+
+def _distinct(column: pa.ChunkedArray) -> pa.Array:
+    """Its values in the order of the rows. Arrow hashes each row; where codes show that the first rows have all values,
+    these are enough."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type) and column.num_chunks == 1 and len(column) > FIRST_ROWS:
+        held = column.chunk(0)
+        codes, n = held.indices.fill_null(0).to_numpy(zero_copy_only=False), len(held.dictionary)
+        if (
+            n
+            and (np.bincount(codes, minlength=n) > 0).tolist()
+            == (np.bincount(codes[:FIRST_ROWS], minlength=n) > 0).tolist()
+        ):
+            column = column.slice(0, FIRST_ROWS)
+    return column.unique()
 
 
 def _together(a: pa.Array | None, b: pa.Array | None) -> pa.Array | None:
