@@ -95,7 +95,7 @@ def test_executors_without_the_package_are_explained(tmp_path: Path) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert "set PYSPARK_PYTHON" in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -340,3 +340,25 @@ def test_names_of_categories_are_forgotten_too(tmp_path: Path, model: Any) -> No
     np.testing.assert_array_equal(again.model.predict_proba(ROWS), found.model.predict_proba(ROWS))
     again.close()
     assert b"agatha" not in everything(tmp_path)
+
+
+def test_an_example_committed_while_another_process_reads_is_learned(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, late = opened(path), [example(0)._replace(seq=1, batch=1)]
+
+    def read_slowly(real: Callable[..., Any]) -> Callable[..., Any]:
+        def read(*args: Any) -> Any:
+            result = real(*args)
+            found.store.add([late.pop() for _ in late], found.name)
+            return result
+
+        return read
+
+    for name in ("after", "last"):
+        monkeypatch.setattr(found.store, name, read_slowly(getattr(found.store, name)))
+    found.catch_up()
+    found.catch_up()
+    assert not late
+    assert state(found) == (["example-0"], expected(["example-0"]))
+    abandon(found)

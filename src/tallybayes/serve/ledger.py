@@ -132,11 +132,13 @@ class Ledger:
 
     def _replay(self) -> None:
         """Learn the examples that the model has not, request by request, as they came."""
+        last = self.store.last()  # read first: what another process commits before the next line is learned too
         for _, batch in groupby(self.store.after(self.seq), key=lambda e: e.batch):
             examples = list(batch)
             self._learn_all(examples)
             self.unwritten += len(examples)
-        self.seq = max(self.seq, self.store.last())
+            last = max(last, examples[-1].seq)
+        self.seq = max(self.seq, last)
 
     def catch_up(self) -> None:
         """Learn and forget what other processes did."""
