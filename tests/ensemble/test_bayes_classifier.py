@@ -238,6 +238,28 @@ def test_redundant_columns_share_their_weight() -> None:
     assert opposed.mean() < 0.01
 
 
+def test_redundant_numbers_are_found_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(12, 40))
+    x[7:] = x[[2, 0, 2, 5, 2]] + 0.01 * rng.normal(size=(5, 40))
+    codes, d = np.argsort(np.argsort(x)).astype(np.uint8), np.ones(12, np.int64)
+    numeric = np.arange(12) != 5
+    counts = (np.ones((1, 12)), d, numeric, ~numeric, np.ones(1), (np.arange(1),) * 12, ~numeric)
+    columns = layout.CountedColumns(*counts)
+    expected = [0, 1, 2, 3, 4, 5, 6, 2, 0, 2, 7, 2]  # column 10 is like column 5, which is no number
+    assert layout.redundant_groups(columns, codes).tolist() == expected
+    monkeypatch.setattr(layout, "COMPARED_CELLS", 30)
+    assert layout.redundant_groups(columns, codes).tolist() == expected
+
+
+def test_thousands_of_numbers_are_not_compared_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = sparse.random(200, layout.MAX_COMPARED + 1, density=0.01, format="csr", random_state=0)
+    monkeypatch.setattr(layout, "COMPARED_CELLS", None)  # would be divided
+    model = tb.BayesClassifier("fast", parts=("naive",)).fit(X, np.arange(200) % 2)
+    assert len(set(model._ensemble().column_group)) == layout.MAX_GROUPS
+    assert np.isfinite(model.predict_proba(X[:3])).all()
+
+
 def test_other_draws_give_nearly_the_same_answers_for_the_same_reasons() -> None:
     X, y = calls(3000)
     X = X.drop(columns="cost")  # of twins either may be said

@@ -37,6 +37,8 @@ MAX_WEAK_INFORMATION = 2.0  # nats in all rows, for each column and class but on
 MAX_FALSE = 0.2  # share of noise among the columns that are used, where there are more columns than rows
 MANY_LEVELS = 10  # of a category, above which it has a target encoding
 REDUNDANT = 0.95  # rank correlation from which two numbers share their stacking weights
+MAX_COMPARED = 1 << 12  # numbers that are compared with each other: with more, columns share weights by information
+COMPARED_CELLS = 1 << 20  # correlations at a time
 LAYOUT_ROWS = 8000  # of the row sample, which find redundant columns and grow class trees
 MAX_STACKED_CLASSES = 1000  # a Newton step of stacking takes time cubic, and memory quadratic, in the classes
 MAX_GROUPS = 64  # stacking weights of one component; of more columns, similarly informative ones share one
@@ -278,7 +280,7 @@ def _many_levels(columns: CountedColumns) -> NDArray[np.int32]:
 def redundant_groups(columns: CountedColumns, codes: Array) -> NDArray[np.int32]:
     """A group for each column, in their order: numbers whose ranks in the row sample correlate above REDUNDANT."""
     group, numbers = np.arange(columns.d), np.flatnonzero(columns.numeric)
-    if len(numbers) < 2 or codes.shape[1] < 10:
+    if not 2 <= len(numbers) <= MAX_COMPARED or codes.shape[1] < 10:
         return group.astype(np.int32)
     here = codes[numbers] != np.iinfo(codes.dtype).max
     rank = np.zeros(here.shape, dtype=np.float32)
@@ -288,10 +290,14 @@ def redundant_groups(columns: CountedColumns, codes: Array) -> NDArray[np.int32]
         middle = np.cumsum(n) - n / 2
         rank[i, here[i]] = middle[own] - float(n @ middle) / max(len(own), 1)
     size = np.sqrt((rank * rank).sum(axis=1))
-    alike = np.abs(rank @ rank.T) > REDUNDANT * np.maximum(np.outer(size, size), 1e-30)
-    for a, b in zip(*np.nonzero(np.tril(alike, -1)), strict=True):
-        one, other = group[numbers[a]], group[numbers[b]]
-        group[group == max(one, other)] = min(one, other)
+    step = max(1, COMPARED_CELLS // len(numbers))
+    for i in range(0, len(numbers), step):
+        some, before = slice(i, i + step), slice(i + step)
+        alike = np.abs(rank[some] @ rank[before].T) > REDUNDANT * np.maximum(np.outer(size[some], size[before]), 1e-30)
+        for a, b in zip(*np.nonzero(np.tril(alike, i - 1)), strict=True):
+            one, other = group[numbers[i + a]], group[numbers[b]]
+            if one != other:
+                group[group == max(one, other)] = min(one, other)
     return np.unique(group, return_inverse=True)[1].astype(np.int32)
 
 
