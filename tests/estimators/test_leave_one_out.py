@@ -163,7 +163,7 @@ def test_other_kinds_of_tables_give_the_same_losses() -> None:
     for other in (np.asfortranarray(X), sparse.csr_matrix(X), [list(row) for row in X]):
         model = tb.RegularizedDiscriminantAnalysis().fit(other, y)
         assert (model.own_covariance_, model.shrinkage_) == (want.own_covariance_, want.shrinkage_)
-    holes = np.vstack([X, np.full((5, 4), np.nan)])  # rows with missing values take no part
+    holes = np.vstack([X, np.full((5, 4), np.nan)])  # rows without any value take no part
     model = tb.RegularizedDiscriminantAnalysis().fit(holes, np.append(y, [0, 1, 2, 0, 1]))
     assert (model.own_covariance_, model.shrinkage_) == (want.own_covariance_, want.shrinkage_)
 

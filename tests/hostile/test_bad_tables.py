@@ -122,7 +122,7 @@ def test_what_is_missing_is_missing_for_every_question(gap: str, make: Any) -> N
     np.testing.assert_allclose(model.predict_proba(X), counterpart.predict_proba(plain))
     np.testing.assert_allclose(model.explain(X).values, counterpart.explain(plain).values)
     np.testing.assert_allclose(model.novelty(X).p_value(X), counterpart.novelty(plain).p_value(plain))
-    assert "?" in model.explain(X).frame("dict")["value"].tolist()
+    assert "missing" in model.explain(X).frame("dict")["value"].tolist()
     assert read_table(X).values(0)[1] is None
     model.partial_fit(X, y).forget(X, y)
     np.testing.assert_allclose(model.predict_proba(X), counterpart.predict_proba(plain))

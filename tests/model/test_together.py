@@ -99,11 +99,11 @@ def test_words_of_texts_stand_beside_it() -> None:
     alone = found.words(0)
     assert alone.names[-1] == NAME
     np.testing.assert_allclose(alone.log_odds[0], found.log_odds[0], atol=1e-9)
-    assert "together:" in found.text(0)
+    assert "  together:" not in found.text(0)  # nothing: its factor is 1
 
 
 def test_models_without_it_have_no_such_line() -> None:
     X, y = rows(60, 0)
     found = tb.NaiveBayes().fit(X, y).explain(X)
     assert found.names == ("size", "age", "color")
-    assert "together" not in found.text(0)
+    assert "  together:" not in found.text(0)

@@ -6,7 +6,7 @@ matter (for rows of the class and for all others), by their eigenvectors.
 
 A row of weight 2 is two rows, each left out once. The only row of a class takes no part. Missing values are filled
 with the mean of their column, for this choice alone: where many are missing, complete rows are too few to choose by. A
-pair (w, γ) that leaves a covariance without full rank is not chosen.
+row without any value takes no part. A pair (w, γ) that leaves a covariance without full rank is not chosen.
 
 Shrinkage is in the units of the data, and so are eigenvectors that serve all γ. γ = 0 has no units: where those of the
 columns differ much it has frames of its own, in units of the columns' standard deviations. Else the digits of a column
@@ -177,12 +177,14 @@ def _rows(data: Data, y: Array, w: Array | None, s: BlockStatistics) -> _WholeRo
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
     mean_of_column = _means(s) if isinstance(s, PairedStatistics) else None
     if isinstance(data, Numbers) and mean_of_column is not None:
-        data = Numbers(None, None, tuple(_filled(data.column(j), m) for j, m in enumerate(mean_of_column)))
+        found = [data.column(j) for j in range(data.d)]
+        weight = np.where(np.logical_and.reduce([np.isnan(x) for x in found]), 0.0, weight)
+        data = Numbers(None, None, tuple(_filled(x, m) for x, m in zip(found, mean_of_column, strict=True)))
     if not isinstance(data, Numbers) or not isinstance(s, CompactStatistics):
         if not isinstance(data, Numbers) or data.d > data.n:
-            used = (y >= 0) & (weight > 0)
-            x = np.concatenate([x for _, x in blocks(data)])[used]
-            y, weight = y[used], weight[used]
+            x = np.concatenate([x for _, x in blocks(data)])
+            used = (y >= 0) & (weight > 0) & ~np.isnan(x).all(axis=1)
+            x, y, weight = x[used], y[used], weight[used]
             x = x if mean_of_column is None else _filled(x, mean_of_column)
             x, outside = _in_their_span(x)
             data = Numbers(x, None)
