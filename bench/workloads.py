@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 import tallybayes as tb
 from tallybayes import _core
+from tallybayes.distributions import Words
 
 from . import data
 from .harness import Case, Side, workload
@@ -186,7 +187,7 @@ def multinomial_many_classes(shrink: int) -> Case:
 @workload("words fit", ratio=8, megabytes=16, leaner=4)
 def words_fit(shrink: int) -> Case:
     texts, y = data.messages(200_000 // shrink, 4)
-    ours = tb.NaiveBayes("words")
+    ours = tb.NaiveBayes(Words())
     peer = make_pipeline(CountVectorizer(), sk.MultinomialNB())
     for model in (ours, peer):  # the code that a first call reads from the disk is no memory of a fit
         model.fit(texts[:100], y[:100])
@@ -200,7 +201,7 @@ def words_fit(shrink: int) -> Case:
 @workload("words predict", ratio=8, megabytes=16, leaner=4)
 def words_predict(shrink: int) -> Case:
     texts, y = data.messages(200_000 // shrink, 4)
-    ours = tb.NaiveBayes("words").fit(texts, y)
+    ours = tb.NaiveBayes(Words()).fit(texts, y)
     peer = make_pipeline(CountVectorizer(), sk.MultinomialNB()).fit(texts, y)
     return Case(
         shape(200_000 // shrink, "text", "4 classes"),
@@ -215,7 +216,9 @@ def dates_fit(shrink: int) -> Case:
     n = 1_000_000 // shrink
     X, y = data.moments(n)
     return Case(
-        shape(n, "1 datetime", "2 classes"), ours=lambda: tb.GaussianNB().fit(X, y), limit=reading(X["when"].to_numpy())
+        shape(n, "1 datetime", "2 classes"),
+        ours=lambda: tb.GaussianNB().fit(X, y),
+        limit=reading(X["when"].to_numpy().view(np.int64)),
     )
 
 
@@ -225,7 +228,9 @@ def dates_predict(shrink: int) -> Case:
     X, y = data.moments(n)
     ours = tb.GaussianNB().fit(X, y)
     return Case(
-        shape(n, "1 datetime", "2 classes"), ours=lambda: ours.predict_proba(X), limit=reading(X["when"].to_numpy())
+        shape(n, "1 datetime", "2 classes"),
+        ours=lambda: ours.predict_proba(X),
+        limit=reading(X["when"].to_numpy().view(np.int64)),
     )
 
 
