@@ -46,7 +46,7 @@ WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, e
 
 @dataclass(frozen=True)
 class _WholeRows:
-    """The rows without missing values, and their sums."""
+    """The rows, missing values filled, and their sums."""
 
     data: Numbers
     size: Array  # |x − mean|², NaN: takes no part
